@@ -24,6 +24,7 @@ NAMES = dict(
 )
 # Loads before the first store.
 LOOPS = {NAMES["copy"]: 8, NAMES["reduceElements"]: 4}
+LL_LOOPS = re.compile("(%s)_[pm]+(_|$)" % "|".join(LOOPS))
 PAYLOAD = *LOOPS, NAMES["transfer"], NAMES["reduce"]
 # What the rows of a table stand for, by the low bits of their first word, and
 # where things stand in a table; see include/sccl/ABI/RankTable.h.
@@ -60,6 +61,37 @@ class Function:
             if not any(a <= c and d <= b and (c, d) != (a, b) for c, d in spans)
         ]
         return [self.code[a : b + 1] for a, b in inner]
+
+
+    def successors(self, at):
+        op, operands = self.code[at]
+        if re.match(r"ret|exit|trap|s_setpc|s_endpgm", op):
+            return []
+        target = self.labels.get(operands.split(",")[0].strip())
+        if not re.match(r"bra|s_branch|s_cbranch", op) or target is None:
+            return [at + 1]
+        always = op == "s_branch" or op == "bra.uni"
+        return [target] if always else [at + 1, target]
+
+    def rounds(self):
+        """The code of each outermost loop, once: what can come to itself again."""
+        size = len(self.code)
+        reached = []
+        for start in range(size):
+            seen, work = set(), [start]
+            while work:
+                for to in self.successors(work.pop()):
+                    if to < size and to not in seen:
+                        seen.add(to)
+                        work.append(to)
+            reached.append(seen)
+        result, taken = [], set()
+        for at in range(size):
+            if at in reached[at] and at not in taken:
+                together = [i for i in sorted(reached[at]) if at in reached[i]]
+                taken.update(together)
+                result.append(together)
+        return result
 
 
 def parse(text, is_ptx):
@@ -108,9 +140,10 @@ def access(op):
 
 class Report:
     def __init__(self):
-        self.failed = 0
+        self.failed = self.gates = 0
 
     def gate(self, name, where, value, bar, holds):
+        self.gates += 1
         self.failed += not holds
         print(f"  {name:3} {where:24} {value:22} {bar:22} {'ok' if holds else 'FAILED'}")
 
@@ -145,6 +178,63 @@ def check_loop(report, function, is_ptx):
     report.gate("K2", name, f"{first} loads first", f">= {bar}", first >= bar)
     ratio = adds / pairs if pairs else 99
     report.gate("K3", name, f"{adds} adds, {pairs} stores", "<= 1.5 each", ratio <= 1.5)
+
+
+MAX_PER_BYTE, MIN_UNDER_WAY = 1.5, 64
+
+
+def word_bytes(op, operands, is_ptx):
+    """Bytes of LL words that `op` accesses several at a time, or 0."""
+    if is_ptx:
+        return 16 if re.match(r"(ld|st)\.relaxed\.sys\.global\.v2\.b64", op) else 0
+    coherent = re.search(r"sc0 sc1|\bglc\b", operands) or op.startswith("global_store")
+    return 8 if coherent and re.match(r"global_(load|store)_dwordx2", op) else 0
+
+
+def check_words(report, function, is_ptx):
+    """K11: of the loop that handles most LL words at once."""
+    code = function.code
+    words = [word_bytes(*each, is_ptx) for each in code]
+    loop = max(function.rounds(), key=lambda loop: sum(words[i] for i in loop), default=[])
+
+    # A block of instructions ends where control may go elsewhere.
+    starts = set(function.labels.values())
+    blocks = [[]]
+    for at in loop:
+        if at in starts or blocks[-1] and function.successors(blocks[-1][-1]) != [at]:
+            blocks.append([])
+        blocks[-1].append(at)
+    # One that looks at the abort word comes in each 64th poll.
+    def looks_at_abort(block):
+        loads = [i for i in block if access(code[i][0]) and access(code[i][0])[0] == "load"]
+        return len(loads) == 1 and access(code[loads[0]][0])[1] == 8 and (
+            words[loads[0]] == 8 or ".relaxed" in code[loads[0]][0]
+        )
+
+    blocks = [block for block in blocks if not looks_at_abort(block)]
+    def at_once(kind):
+        return max(
+            sum(words[i] for i in block if words[i] and access(code[i][0])[0] == kind)
+            for block in blocks
+        )
+
+    loop = [i for block in blocks for i in block]
+    # LL words have twice the bytes of their data.
+    loads = [i for i in loop if (access(code[i][0]) or [""])[0] == "load"]
+    data = sum(words[i] // 2 or access(code[i][0])[1] for i in loads)
+    letters = re.search(r"_([pm]+)(_|$)", function.name)[1]
+    for kind, has in (("load", "p" in letters[1:]), ("store", letters[0] == "p")):
+        if has:
+            value = f"{at_once(kind)} bytes, {kind}s"
+            holds = at_once(kind) >= MIN_UNDER_WAY
+            report.gate("K11", function.name, value, f">= {MIN_UNDER_WAY} at once", holds)
+    # In PTX moves between registers only name them, and those of 64 bits are pairs.
+    # Waves have a unit of their own for scalars.
+    pattern = r"(?!mov\.\w+ .*[%{].*%|cvt\.u32\.u64|cvt\.u64\.u32)" if is_ptx else "v_|global_"
+    count = sum(bool(re.match(pattern, " ".join(code[i]))) for i in loop)
+    ratio = count / data if data else 99
+    value = f"{count} ops, {data} bytes"
+    report.gate("K11", function.name, value, f"<= {MAX_PER_BYTE} each", ratio <= MAX_PER_BYTE)
 
 
 def read_tables(text):
@@ -390,6 +480,10 @@ def main():
         for name in functions:
             if loop_name(name) in LOOPS:
                 check_loop(report, functions[name], is_ptx)
+            if LL_LOOPS.match(loop_name(name)):
+                check_words(report, functions[name], is_ptx)
+        if not report.gates:
+            report.gate("K1", "loops", "none", "some", False)
         check_protocol(report, functions, text, is_ptx, program)
         if is_ptx:
             check_registers(report, path, text, options.ptxas, options.registers)

@@ -9,6 +9,7 @@
 
 #include "Assembly/Audit/AuditRules.h"
 #include "Assembly/Audit/PTXInstructions.h"
+#include "Assembly/Audit/PTXRules.h"
 #include "Assembly/DataFlow.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -140,9 +141,9 @@ private:
 /// Collects the accesses of all payload helpers.
 class AccessFinder {
 public:
-  /// Of LL words, only accesses of 64 bits are to them.
   std::optional<Error> add(const Function &function) {
     bool hasWords = !llOperands(function.name).empty();
+    DataFlow flow(function);
     for (const Instruction &op : function.code) {
       bool isLoad = ptx::isAccess(op, "ld"), isStore = ptx::isAccess(op, "st");
       if (ptx::isOtherAccess(op) && !op.opcode.contains("param"))
@@ -152,8 +153,9 @@ public:
       std::optional<Operation> known = readOpcode(op.opcode);
       if (!known)
         return notModelled(function, op);
-      bool isWord = hasWords && ptx::is64Bit(op);
-      if (hasWords && !isWord && known->order != Order::Weak)
+      bool isOrdered = hasWords && known->order != Order::Weak;
+      bool isWord = isOrdered || reachesWords(function, flow, op);
+      if (isOrdered && !ptx::is64Bit(op))
         return errorAt(op.line, "an LL word has 64 bits, unlike in '" +
                                     op.text + "' in @" + function.name);
       (isWord   ? isLoad ? wordLoads : wordStores

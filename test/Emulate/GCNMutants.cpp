@@ -146,8 +146,10 @@ void addWordKinds(std::vector<Kind> &kinds) {
   kinds.push_back(
       {"LL store: half of the word",
        replace(word, "\tglobal_store_dword $1, v$2, off$4", isOfWords)});
+  const char *wordHere =
+      R"(\tglobal_store_dwordx2 (v\[\d+:\d+\]), v\[(\d+):(\d+)\], off((?: sc0 sc1)?)$)";
   kinds.push_back({"LL store: launch before data",
-                   replace(word,
+                   replace(wordHere,
                            "\tglobal_store_dword $1, v$3, off offset:4$4\n"
                            "\tglobal_store_dword $1, v$2, off$4",
                            isOfWords)});

@@ -144,6 +144,20 @@ $L__wait:
 $L__end:
 	ret;
 }
+.visible .entry pairs(
+	.param .u64 pairs_param_0
+)
+{
+	ld.param.b64 	%rd1, [pairs_param_0];
+	mov.b64 	%rd2, numbers;
+	ld.global.v2.b64 	{%rd3, %rd4}, [%rd2];
+	st.relaxed.sys.global.v2.b64 	[%rd1], {%rd3, %rd4};
+	ld.relaxed.sys.global.v2.b64 	{%rd5, %rd6}, [%rd1];
+	st.global.b64 	[%rd1+16], %rd6;
+	mov.b64 	{%r1, %r2}, %rd5;
+	st.global.v2.b32 	[%rd1+24], {%r2, %r1};
+	ret;
+}
 )";
 } // namespace
 
@@ -173,18 +187,27 @@ TEST(Opcodes, compute) {
   }
 }
 
-TEST(Opcodes, memoryAndControl) {
+/// The first words of memory, and its address, after `kernel` has run.
+static std::pair<std::vector<uint64_t>, uint64_t>
+wordsAfter(const char *kernel, unsigned threads, size_t count) {
   Result<Code> code = Code::parse(memoryAndControl);
-  ASSERT_TRUE(code) << code.error();
-  Machine machine(*code, 1, 1, 64, {});
-  uint64_t memory = machine.allocate(128, "memory");
-  machine.launch(0, "all", 1, {memory});
-  std::vector<uint64_t> words(16);
-  machine.read(0, memory, 128, [&](const std::string &bytes) {
-    std::memcpy(words.data(), bytes.data(), 128);
+  EXPECT_TRUE(code) << code.error();
+  Machine machine(*code, 1, 1, threads, {});
+  size_t size = count * sizeof(uint64_t);
+  uint64_t memory = machine.allocate(size, "memory");
+  machine.launch(0, kernel, 1, {memory});
+  std::vector<uint64_t> words(count);
+  machine.read(0, memory, size, [&](const std::string &bytes) {
+    std::memcpy(words.data(), bytes.data(), size);
   });
   machine.run();
-  ASSERT_TRUE(machine.findings().empty()) << machine.findings()[0].message;
+  for (const Finding &finding : machine.findings())
+    ADD_FAILURE() << finding.message;
+  return {words, memory};
+}
+
+TEST(Opcodes, memoryAndControl) {
+  auto [words, memory] = wordsAfter("all", 64, 16);
   std::vector<uint64_t> expected = {uint32_t(memory),
                                     0,
                                     0x3ffffffff,
@@ -202,6 +225,12 @@ TEST(Opcodes, memoryAndControl) {
                                     0x200000002,
                                     1};
   EXPECT_EQ(words, expected);
+}
+
+TEST(Opcodes, pairsOfWords) {
+  std::vector<uint64_t> expected = {0x200000001, 0xffffffff00000003,
+                                    0xffffffff00000003, 0x100000002};
+  EXPECT_EQ(wordsAfter("pairs", 1, 4).first, expected);
 }
 
 TEST(Opcodes, refusesWhatItDoesNotKnow) {

@@ -111,4 +111,37 @@ TEST_P(Terms, ofAllTypes) {
     }
 }
 
+/// Threads have several lines of LL words at once, then fewer, then single
+/// words, the last of which is cut short: whatever is left of a chunk, and
+/// wherever buffers begin.
+TEST_P(Terms, ofLinesOfWords) {
+  std::optional<Subject> ring =
+      synthesized("ring:3", CollectiveKind::AllReduce, 3, 4, 4);
+  ASSERT_TRUE(ring);
+  const Way way = waysFor(GetParam())[3];
+  for (const char *name : {"f32", "f16", "f8e4m3", "u8"}) {
+    ElementType type = *findElementType(name);
+    LoweringOptions options = way.options;
+    options.blockSize = 64;
+    options.element = type.id;
+    std::optional<Compiled> compiled = compile(*ring, options, way.target);
+    ASSERT_TRUE(compiled);
+    Result<emulate::Code> code = emulate::Code::parse(compiled->text());
+    ASSERT_TRUE(code) << code.error();
+    // 2 KiB of a chunk are a round for all threads.
+    for (uint64_t bytes : {4096 + 1024 + 512 + 20, 1024 + 4})
+      for (unsigned misalignment : {0u, type.bytes}) {
+        SCOPED_TRACE(std::string(name) + " " + std::to_string(bytes) + " " +
+                     std::to_string(misalignment));
+        Request execution;
+        uint64_t elements = 3 * bytes / type.bytes;
+        execution.elements = {elements, elements - 1};
+        execution.element = type;
+        execution.request.misalignment = misalignment;
+        Executed executed = execute(*compiled, *code, execution);
+        EXPECT_TRUE(executed.isRight()) << executed.str();
+      }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, Terms, testing::Values("sm_90", "gfx942"));

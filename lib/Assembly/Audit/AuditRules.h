@@ -150,14 +150,12 @@ protected:
     }
   }
 
-  /// Reports what is stored before an op for which the result of `comparesOf`
-  /// of the load holds: the comparison of the launch number that came with it.
-  template <typename ComparesOf>
-  void requireComparison(Condition isLLLoad, Condition isStore,
-                         ComparesOf comparesOf) {
-    for (const Instruction &load : function.code)
-      if (isLLLoad(load) && after(load, comparesOf(load), isStore))
-        report(load, "an LL word is used before its launch number is compared");
+  /// Reports what is stored behind `load` before an op that `compares` the
+  /// launch number that came with an LL word.
+  void requireComparison(const Instruction &load, Condition isStore,
+                         Condition compares) {
+    if (after(load, compares, isStore))
+      report(load, "an LL word is used before its launch number is compared");
   }
 
   /// Reports `where` unless `operand` is made from one of `words`.

@@ -48,20 +48,56 @@ public:
       return;
     if (llvm::none_of(function.code, isPoll))
       reportFunction("polls no LL word");
-    requireComparison(isPoll, isStore, [](const Instruction &load) {
-      return
-          [&load](const Instruction &op) { return comparesNumber(load, op); };
-    });
     for (const Instruction &load : function.code) {
       auto compares = [&](const Instruction &op) {
         return comparesNumber(load, op);
       };
-      if (isPoll(load) && after(load, isWaitForMemory, compares))
+      if (!isPoll(load))
+        continue;
+      requireComparison(load, isStore, compares);
+      if (comesTooLate(load, compares))
         report(load, "an LL word is compared before it has come");
     }
   }
 
 private:
+  /// True if a way from `load` to an op that `compares` has no wait for it. A
+  /// wait lets so many accesses be under way, and those behind `load` are the
+  /// last to come: the way with the fewest of them counts.
+  bool comesTooLate(const Instruction &load, Condition compares) const {
+    constexpr unsigned unseen = ~0u;
+    std::vector<unsigned> fewest(function.code.size(), unseen);
+    std::vector<unsigned> open;
+    auto reach = [&](unsigned index, unsigned behind) {
+      if (behind >= fewest[index])
+        return;
+      fewest[index] = behind;
+      open.push_back(index);
+    };
+    for (unsigned next : load.next)
+      reach(next, 0);
+    while (!open.empty()) {
+      const Instruction &op = function.code[open.back()];
+      unsigned behind = fewest[open.back()];
+      open.pop_back();
+      if (&op == &load || mayBeUnderWay(op) <= behind)
+        continue;
+      if (compares(op))
+        return true;
+      for (unsigned next : op.next)
+        reach(next, behind + isLoad(op));
+    }
+    return false;
+  }
+
+  /// How many loads `op` lets be under way.
+  static unsigned mayBeUnderWay(const Instruction &op) {
+    StringRef count = StringRef(op.operands).split("vmcnt(").second;
+    unsigned number;
+    bool waits = op.opcode == "s_waitcnt" && !count.consumeInteger(10, number);
+    return waits ? number : ~0u;
+  }
+
   /// True if `op` compares the high half of what `load` has loaded, or, as for
   /// the abort word, all of it.
   static bool comparesNumber(const Instruction &load, const Instruction &op) {

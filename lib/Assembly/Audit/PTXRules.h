@@ -21,6 +21,11 @@ void auditPTXFlags(const Function &function,
 void auditPTXWords(const Function &function,
                    std::vector<AuditFinding> &findings);
 
+/// True if the address of an access comes from an operand that the name of the
+/// function says is LL words.
+bool reachesWords(const Function &function, const DataFlow &flow,
+                  const Instruction &access);
+
 } // namespace sccl::assembly
 
 #endif // SCCL_LIB_ASSEMBLY_AUDIT_PTXRULES_H

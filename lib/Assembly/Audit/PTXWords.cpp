@@ -23,11 +23,11 @@ public:
 
   /// An LL word is one access, so nothing else has to be ordered.
   void run(bool sends, StringRef sources) {
-    bool hasPlainSource = sources.contains('m');
     for (const Instruction &op : function.code) {
-      if (isPlainLoad(op) && (!hasPlainSource || is64Bit(op)))
+      bool isWord = reachesWords(function, flow, op);
+      if (isPlainLoad(op) && isWord)
         report(op, "an LL word is loaded without relaxed order");
-      if (isPlainStore(op) && (sends || is64Bit(op)))
+      if (isPlainStore(op) && (sends || isWord))
         report(op, "an LL word is stored without relaxed order");
     }
     if (sends && llvm::none_of(function.code, isRelaxedStore))
@@ -36,23 +36,35 @@ public:
       return;
     if (llvm::none_of(function.code, isRelaxedLoad))
       reportFunction("polls no LL word");
-    requireComparison(isRelaxedLoad, isStore, [&](const Instruction &load) {
-      return [registers = registersWithNumber(load)](const Instruction &op) {
-        bool isComparison = op.opcode.starts_with("setp.eq.") ||
-                            op.opcode.starts_with("setp.ne.");
-        return isComparison && llvm::any_of(registers, [&](StringRef each) {
-                 return namesRegister(op.operands, each);
-               });
-      };
-    });
+    for (const Instruction &load : function.code)
+      if (isRelaxedLoad(load))
+        for (StringRef word : wordsOf(load))
+          requireComparison(
+              load, isStore,
+              [registers = registersWithNumber(word)](const Instruction &op) {
+                bool isComparison = op.opcode.starts_with("setp.eq.") ||
+                                    op.opcode.starts_with("setp.ne.");
+                auto names = [&](StringRef each) {
+                  return namesRegister(op.operands, each);
+                };
+                return isComparison && llvm::any_of(registers, names);
+              });
   }
 
 private:
-  /// Where the high half of what `load` has loaded stands, or, as for the abort
-  /// word, all of it.
-  llvm::SmallVector<StringRef>
-  registersWithNumber(const Instruction &load) const {
-    StringRef word = load.operands.split(',').first.trim();
+  /// The registers that `load` loads: those of a vector are in braces.
+  static llvm::SmallVector<StringRef> wordsOf(const Instruction &load) {
+    StringRef target = load.operands.split('[').first.trim(" ,");
+    llvm::SmallVector<StringRef> words;
+    target.trim("{}").split(words, ',');
+    for (StringRef &word : words)
+      word = word.trim();
+    return words;
+  }
+
+  /// Where the high half of `word` stands, or, as for the abort word, all of
+  /// it.
+  llvm::SmallVector<StringRef> registersWithNumber(StringRef word) const {
     llvm::SmallVector<StringRef> registers = {word};
     for (const Instruction &split : function.code) {
       auto [halves, source] = split.operands.rsplit(',');
@@ -68,6 +80,21 @@ private:
   }
 };
 } // namespace
+
+bool assembly::reachesWords(const Function &function, const DataFlow &flow,
+                            const Instruction &access) {
+  llvm::SmallVector<StringRef> operands = operandsOf(access);
+  StringRef letters = llOperands(function.name);
+  bool isLoad = isAccess(access, "ld");
+  if (operands.size() != 2 || letters.empty())
+    return false;
+  llvm::StringSet<> sources = flow.sourcesOf(operands[isLoad]);
+  for (auto [index, letter] : llvm::enumerate(letters))
+    if (letter == 'p' &&
+        sources.contains(function.name + "_param_" + std::to_string(index)))
+      return true;
+  return false;
+}
 
 void assembly::auditPTXWords(const Function &function,
                              std::vector<AuditFinding> &findings) {

@@ -164,13 +164,12 @@ void GinBuilder::buildWait() {
           Value before = code.mul(a[4], perLaunch);
           Value least = code.add(before, code.signExtend(row.value, code.i64));
           Value bits = code.c32(64), order = code.c32(NcclNumbers::acquire);
-          Poll poll = {Value(), Order::Acquire, a[5], /*isHost=*/false};
-          poll.read = [&] {
-            return nccl.call("ncclGinReadSignal",
-                             {session.gin, signal, bits, order});
+          auto read = [&]() -> CodeBuilder::Values {
+            return {nccl.call("ncclGinReadSignal",
+                              {session.gin, signal, bits, order})};
           };
-          buildPoll(code, poll, [&](Value now) {
-            return code.is(Compare::Less, now, least);
+          buildPoll(code, {read, a[5], /*isHost=*/false}, [&](ValueRange now) {
+            return code.is(Compare::Less, now[0], least);
           });
         });
         code.barrier();

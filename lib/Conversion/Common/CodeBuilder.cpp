@@ -250,6 +250,37 @@ void CodeBuilder::store(Value value, Value address, unsigned alignment,
                         /*isVolatile=*/false, /*isNonTemporal=*/false,
                         /*isInvariantGroup=*/false, orderingOf(order));
 }
+/// Inline PTX that accesses memory. Without a result, `type` is null.
+static LLVM::InlineAsmOp inlinePTX(OpBuilder &builder, Location loc, Type type,
+                                   ValueRange operands, StringRef text,
+                                   StringRef constraints) {
+  return LLVM::InlineAsmOp::create(
+      builder, loc, type, operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, /*asm_dialect=*/{}, /*operand_attrs=*/{});
+}
+
+CodeBuilder::Values CodeBuilder::loadPair(Value address, int32_t ahead) {
+  Type pair =
+      LLVM::LLVMStructType::getLiteral(builder.getContext(), {i64, i64});
+  std::string text = "ld.relaxed.sys.global.v2.b64 {$0, $1}, [$2+" +
+                     std::to_string(ahead) + "];";
+  Value loaded =
+      inlinePTX(builder, where, pair, address, text, "=l,=l,l,~{memory}")
+          .getRes();
+  Value first = LLVM::ExtractValueOp::create(builder, where, loaded, 0);
+  Value second = LLVM::ExtractValueOp::create(builder, where, loaded, 1);
+  return {first, second};
+}
+
+void CodeBuilder::storePair(Value first, Value second, Value address,
+                            int32_t ahead) {
+  std::string text = "st.relaxed.sys.global.v2.b64 [$0+" +
+                     std::to_string(ahead) + "], {$1, $2};";
+  inlinePTX(builder, where, {}, {address, first, second}, text,
+            "l,l,l,~{memory}");
+}
+
 void CodeBuilder::storeStreaming(Value value, Value address,
                                  unsigned alignment) {
   LLVM::StoreOp::create(builder, where, value, address, alignment,

@@ -125,6 +125,12 @@ public:
              Order order = Order::Plain);
   void store(Value value, Value address, unsigned alignment = 0,
              Order order = Order::Plain);
+  /// Two words of 64 bits, `ahead` bytes behind an address that is a multiple
+  /// of 16, in one access of relaxed order at system scope. PTX only: there
+  /// each word of the vector is loaded as if it were alone, which LLVM cannot
+  /// say.
+  Values loadPair(Value address, int32_t ahead);
+  void storePair(Value first, Value second, Value address, int32_t ahead);
   /// Stores without leaving the line in the cache.
   void storeStreaming(Value value, Value address, unsigned alignment);
   void copyMemory(Value dst, Value src, Value bytes);

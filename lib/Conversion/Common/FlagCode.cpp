@@ -94,24 +94,27 @@ static void yieldCore(CodeBuilder &code, Value polls) {
 }
 
 Polled coll::buildPoll(CodeBuilder &code, const Poll &poll,
-                       llvm::function_ref<Value(Value)> isEarly) {
+                       llvm::function_ref<Value(ValueRange)> isEarly) {
+  SmallVector<Type> types(poll.words, code.i64);
+  types.append({code.i1, code.i64});
   CodeBuilder::Values result = code.whileLoop(
-      code.c64(0), {code.i64, code.i1, code.i64},
+      code.c64(0), types,
       [&](ValueRange polls) -> CodeBuilder::Decision {
-        Value word = poll.read ? poll.read()
-                               : code.load(code.i64, poll.address, wordBytes,
-                                           poll.order);
-        Value early = isEarly(word);
+        CodeBuilder::Values values = poll.read();
+        Value early = isEarly(values);
         Value alive = isAlive(code, poll, polls[0]);
-        return {code.bitAnd(early, alive), {word, early, polls[0]}};
+        values.append({early, polls[0]});
+        return {code.bitAnd(early, alive), values};
       },
       [&](ValueRange last) -> CodeBuilder::Values {
-        Value polls = last[2];
+        Value polls = last.back();
         if (poll.isHost)
           yieldCore(code, polls);
         return {code.add(polls, code.c64(1))};
       });
-  return {result[0], result[1]};
+  result.pop_back();
+  Value early = result.pop_back_val();
+  return {result, early};
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,9 +220,12 @@ private:
   void poll(Value number, unsigned abortPeriod) {
     Row row = readRow(number);
     Value flag = code.at(control, row.bytes);
-    buildPoll(
-        code, {flag, Order::Acquire, abort, isHost(), abortPeriod},
-        [&](Value now) { return code.is(Compare::Less, now, row.value); });
+    auto read = [&]() -> CodeBuilder::Values {
+      return {code.load(code.i64, flag, wordBytes, Order::Acquire)};
+    };
+    buildPoll(code, {read, abort, isHost(), abortPeriod}, [&](ValueRange now) {
+      return code.is(Compare::Less, now[0], row.value);
+    });
   }
 
   /// On gfx90a and gfx942, LLVM 22 joins a block without waiting for its

@@ -8,8 +8,8 @@
 #include "LLHelpers.h"
 
 #include "CodeBuilder.h"
-#include "FlagCode.h"
 #include "Helpers.h"
+#include "LLAccess.h"
 #include "ReductionChoice.h"
 
 #include "sccl/ABI/HelperNames.h"
@@ -26,21 +26,29 @@ std::string TransferShape::suffix() const {
   return hasTerms ? letters + helper::termsSuffix : letters;
 }
 
-/// Bytes of an LL word, and bits below the number of its launch.
-static constexpr unsigned llWordBytes = 2 * llDataBytes;
-static constexpr unsigned llDataBits = 8 * llDataBytes;
+/// Bytes of LL words that a thread has under way on a GPU, in a copy as in a
+/// poll: four accesses of 16 bytes (gate K11).
+static constexpr unsigned bytesUnderWay = 64;
+
+/// LL words side by side that one access of a thread has. PTX takes a vector of
+/// two words for two accesses of 64 bits, each of which is whole. LLVM's model
+/// of memory on AMD has no access above 64 bits, so there one word is one.
+static unsigned wordsPerLine(HelperTarget target) {
+  return target == HelperTarget::NVVM ? 2 : 1;
+}
 
 namespace {
-/// Builds one loop. A thread takes every so many bytes the data of one LL word;
-/// the last one may be cut short. A thread that gives up because the launch is
-/// aborted stores nothing and ends its loop.
+/// Builds one loop. The threads of a block have lines of LL words in turn, and
+/// each has several of its lines under way. What is less than a line, or not
+/// aligned in plain memory, is left for a loop that takes the data of one word
+/// at a time, the last of which may be cut short. A thread that gives up
+/// because the launch is aborted stores nothing and ends its loops.
 class LLLoopBuilder {
 public:
   LLLoopBuilder(CodeBuilder &code, const HelperOptions &options,
                 const TransferShape &shape,
                 const ReductionLoop *reduction = nullptr)
-      : code(code), options(options), shape(shape), reduction(reduction),
-        takesWord(reduction && reduction->takesWord()) {}
+      : code(code), options(options), shape(shape), reduction(reduction) {}
 
   void build(const std::string &name) {
     // The destination, its sources, bytes, launch, abort word, terms and their
@@ -49,23 +57,20 @@ public:
     types.append({code.i64, code.i32, code.pointer});
     if (shape.hasTerms)
       types.append({code.i32, code.i64});
-    if (takesWord)
+    if (takesWord())
       types.push_back(code.i32);
     code.function(name, types, [&](ValueRange arguments) {
-      ValueRange others = arguments.drop_front(1 + shape.sources());
+      buffers = Values(arguments.take_front(1 + shape.sources()));
+      ValueRange others = arguments.drop_front(buffers.size());
       bytes = others[0];
-      launch = others[1];
-      abort = others[2];
-      stamp = code.shiftLeft(code.zeroExtend(launch, code.i64),
-                             code.c64(llDataBits));
-      Value first = firstOfThread();
+      access.emplace(code, isHost(), others[1], others[2]);
       if (shape.hasTerms) {
         terms = others[3];
         apart = others[4];
       }
-      if (takesWord)
-        average = reducer().averageOperands(others.back(), reduction->divides);
-      walk(first, arguments.take_front(1 + shape.sources()));
+      if (takesWord())
+        averageWord = others.back();
+      walkWords(isHost() ? code.c64(0) : walkLines());
     });
   }
 
@@ -73,166 +78,190 @@ private:
   using Values = CodeBuilder::Values;
 
   bool isHost() const { return options.target == HelperTarget::Host; }
+  bool takesWord() const { return reduction && reduction->takesWord(); }
 
-  Value firstOfThread() {
-    if (isHost())
-      return code.c64(0);
-    return code.mul(code.threadId(code.i64), code.c64(llDataBytes));
+  Value ofThread(unsigned each) {
+    return isHost() ? code.c64(0)
+                    : code.mul(code.threadId(code.i64), code.c64(each));
+  }
+  Value firstLine(unsigned lineBytes, unsigned lanes, unsigned count) {
+    Value first = ofThread(lineBytes);
+    if (lanes == options.blockSize)
+      return first;
+    Value wave = code.divide(code.threadId(code.i64), code.c64(lanes));
+    Value toWave = code.mul(wave, code.c64((count - 1) * lineBytes * lanes));
+    return code.add(first, toWave);
+  }
+  Value isBelow(Value lhs, Value rhs) {
+    return code.is(Compare::SignedLess, lhs, rhs);
   }
 
-  void walk(Value first, ValueRange buffers) {
-    code.whileLoop(
-        first, code.i64,
+  /// True if whole lines can be accessed in all plain memory.
+  Value isAligned(unsigned lineBytes) {
+    Value low = shape.hasTerms && !shape.src1 ? apart : code.c64(0);
+    bool isLL[] = {shape.dst, shape.src0, shape.src1};
+    for (auto [buffer, words] : llvm::zip(buffers, isLL))
+      if (!words)
+        low = code.bitOr(low, code.toInteger(buffer));
+    low = code.bitAnd(low, code.c64(lineBytes - 1));
+    return code.is(Compare::Equal, low, code.c64(0));
+  }
+
+  /// Handles lines, and returns where the first word behind them is. Threads
+  /// side by side have lines side by side, `step` bytes from those that they
+  /// have next: on AMD a wave's stay together, see buildBlockLoops().
+  Value walkLines() {
+    unsigned words = wordsPerLine(options.target);
+    unsigned lineBytes = words * llDataBytes;
+    unsigned most = bytesUnderWay / (words * llWordBytes);
+    unsigned lanes =
+        options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
+    int32_t step = lineBytes * lanes;
+    access->shape = {words, most, step};
+    Value whole = code.bitAnd(bytes, code.c64(-int64_t(lineBytes)));
+    Value end = code.select(isAligned(lineBytes), whole, code.c64(0));
+    prepareAverages();
+    auto areThere = [&](Value at, unsigned count) {
+      return isBelow(at, code.sub(end, code.c64((count - 1) * step)));
+    };
+    auto round = [&](Value at, unsigned count, uint64_t bytesOfRound) {
+      offset = at;
+      access->shape.count = count;
+      Value next = code.add(at, code.c64(bytesOfRound));
+      return code.select(handle(), bytes, next);
+    };
+    uint64_t tileBytes = uint64_t(most) * lineBytes * options.blockSize;
+    Value at = code.whileLoop(
+        firstLine(lineBytes, lanes, most), code.i64,
         [&](ValueRange at) -> CodeBuilder::Decision {
-          return {code.is(Compare::SignedLess, at[0], bytes), {at[0]}};
+          return {areThere(at[0], most), {at[0]}};
+        },
+        [&](ValueRange at) -> Values {
+          return {round(at[0], most, tileBytes)};
+        })[0];
+    for (unsigned count = most / 2; count > 0; count /= 2)
+      at = code.choose(
+          areThere(at, count), [&] { return round(at, count, count * step); },
+          [&] { return at; });
+    return end;
+  }
+
+  void walkWords(Value from) {
+    access->shape = {};
+    prepareAverages();
+    code.whileLoop(
+        code.add(from, ofThread(llDataBytes)), code.i64,
+        [&](ValueRange at) -> CodeBuilder::Decision {
+          return {isBelow(at[0], bytes), {at[0]}};
         },
         [&](ValueRange at) -> Values {
           offset = at[0];
-          Value left = code.sub(bytes, offset);
-          size = code.minSigned(left, code.c64(llDataBytes));
-          isWhole = code.is(Compare::Equal, size, code.c64(llDataBytes));
-          twice = code.add(offset, offset);
-          Value fine = handleWord(buffers);
-          Value after =
+          Value word = code.c64(llDataBytes);
+          Value size = code.minSigned(code.sub(bytes, offset), word);
+          access->shape.size = size;
+          access->shape.isWhole = code.is(Compare::Equal, size, word);
+          Value next =
               code.add(offset, code.c64(llDataBytes * options.blockSize));
-          return {code.select(fine, after, bytes)};
+          return {code.select(handle(), bytes, next)};
         });
   }
 
-  /// Returns true unless the launch is aborted.
-  Value handleWord(ValueRange buffers) {
-    Loaded result = load(buffers[1], shape.src0);
+  /// Handles the lines at `offset`. Returns true if the launch is aborted.
+  Value handle() {
+    Value to = placeIn(0, shape.dst);
+    LLAccess::Loaded result = access->load(placeIn(1, shape.src0), shape.src0);
     if (shape.reduces)
-      result = reduce(result, buffers[2]);
-    if (shape.dst)
-      storeWord(buffers[0], result.data, result.came);
-    else
-      storePlain(buffers[0], result.data, result.came);
-    return result.came;
+      result = reduce(result, placeIn(2, shape.src1));
+    code.when(code.bitXor(result.aborted, code.yes()),
+              [&] { access->store(to, shape.dst, result); });
+    return result.aborted;
   }
 
-  /// The data of a word as i32, and whether it has come.
-  struct Loaded {
-    Value data, came;
-  };
-
-  Loaded load(Value source, bool isLL) {
-    return isLL ? pollWord(source) : Loaded{loadPlain(source), code.yes()};
+  /// Where the first line is in a buffer. Lines of LL words are twice as long,
+  /// and as far apart.
+  Value placeIn(unsigned buffer, bool isLL) {
+    return code.at(buffers[buffer], isLL ? code.add(offset, offset) : offset);
   }
 
-  /// Number and data come in one access, so nothing has to be ordered.
-  Loaded pollWord(Value source) {
-    Poll poll{code.at(source, twice), Order::Relaxed, abort, isHost()};
-    Polled polled = buildPoll(code, poll, [&](Value word) {
-      Value high = code.shiftRight(word, code.c64(llDataBits));
-      Value number = code.truncate(high, code.i32);
-      return code.is(Compare::NotEqual, number, launch);
-    });
-    Value came = code.bitXor(polled.early, code.yes());
-    return {code.truncate(polled.word, code.i32), came};
-  }
-
-  /// Plain memory, and whether it can be accessed as one word.
-  struct Place {
-    Value address, isWord;
-  };
-
-  Place placeIn(Value buffer) {
-    Value address = code.at(buffer, offset);
-    Value low = code.bitAnd(code.toInteger(address), code.c64(llDataBytes - 1));
-    Value isEven = code.is(Compare::Equal, low, code.c64(0));
-    return {address, code.bitAnd(isEven, isWhole)};
-  }
-
-  /// By how many bits byte `index` (i64) of a word is shifted.
-  Value shiftOf(Value index) {
-    return code.mul(code.truncate(index, code.i32), code.c32(8));
-  }
-
-  Value loadPlain(Value source) {
-    Place place = placeIn(source);
-    return code.choose(
-        place.isWord,
-        [&] { return code.load(code.i32, place.address, llDataBytes); },
-        [&] { return loadBytes(place.address); });
-  }
-
-  Value loadBytes(Value address) {
-    auto addByte = [&](Value index, ValueRange below) -> Values {
-      Value byte = code.load(code.i8, code.at(address, index), 1);
-      Value wide = code.zeroExtend(byte, code.i32);
-      Value placed = code.shiftLeft(wide, shiftOf(index));
-      return {code.bitOr(below[0], placed)};
-    };
-    return code.loop(code.c64(0), size, code.c64(1), code.c32(0), addByte)[0];
-  }
-
-  void storePlain(Value destination, Value data, Value fine) {
-    Place place = placeIn(destination);
-    auto storeByte = [&](Value index) {
-      Value placed = code.shiftRight(data, shiftOf(index));
-      Value byte = code.truncate(placed, code.i8);
-      code.store(byte, code.at(place.address, index), 1);
-    };
-    code.when(fine, [&] {
-      code.when(
-          place.isWord, [&] { code.store(data, place.address, llDataBytes); },
-          [&] { code.loop(code.c64(0), size, code.c64(1), storeByte); });
-    });
-  }
-
-  void storeWord(Value destination, Value data, Value fine) {
-    Value address = code.at(destination, twice);
-    Value word = code.bitOr(code.zeroExtend(data, code.i64), stamp);
-    code.when(fine,
-              [&] { code.store(word, address, llWordBytes, Order::Relaxed); });
-  }
+  //===--------------------------------------------------------------------===//
+  // Reductions
+  //===--------------------------------------------------------------------===//
 
   ReduceBuilder reducer() {
-    unsigned elements = llDataBytes / reduction->op.element.bytes;
+    unsigned elements =
+        access->shape.words * llDataBytes / reduction->op.element.bytes;
     return ReduceBuilder(code, reduction->op, elements == 1 ? 0 : elements);
+  }
+
+  void prepareAverages() {
+    if (takesWord())
+      average = reducer().averageOperands(averageWord, reduction->divides);
   }
 
   Value cast(Value value, Type to) {
     return value.getType() == to ? value : code.bitcast(value, to);
   }
 
-  /// The elements of a word are reduced side by side, also those beyond the
-  /// end. With what `source`, or the first of several, has.
-  Loaded reduce(const Loaded &first, Value source) {
+  /// The elements of a line are reduced side by side, also those beyond the
+  /// end. With what is at `place`, or the first of several.
+  LLAccess::Loaded reduce(const LLAccess::Loaded &first, Value place) {
     ReduceBuilder builder = reducer();
-    Values sums =
-        builder.begin(cast(first.data, builder.memoryType()), average);
-    // Whether all have come, and the sums.
-    auto add = [&](Value place, Value came, ValueRange before) -> Values {
-      Loaded next = load(place, shape.src1);
-      Values now(before);
-      builder.add(now, cast(next.data, builder.memoryType()), average);
-      now.insert(now.begin(), code.bitAnd(came, next.came));
-      return now;
+    // Whether the launch is aborted, and the sums of each line.
+    Values now = {first.aborted};
+    for (Value data : first.data)
+      llvm::append_range(
+          now, builder.begin(cast(data, builder.memoryType()), average));
+    size_t each = (now.size() - 1) / first.data.size();
+    auto sumsOf = [&](ValueRange values, size_t line) {
+      return Values(values.slice(1 + line * each, each));
     };
-    Values all = add(source, first.came, sums);
-    if (shape.hasTerms)
-      all = code.loop(code.c32(1), terms, code.c32(1), all,
-                      [&](Value term, ValueRange now) {
-                        Value number = code.zeroExtend(term, code.i64);
-                        Value place = code.at(source, code.mul(number, apart));
-                        return add(place, now[0], now.drop_front());
-                      });
-    Value result = builder.finish(Values(llvm::drop_begin(all)), average);
-    return {cast(result, code.i32), all[0]};
+    auto add = [&](Value from, ValueRange before) {
+      LLAccess::Loaded next = access->load(from, shape.src1);
+      Values after = {code.bitOr(before[0], next.aborted)};
+      for (auto [line, data] : llvm::enumerate(next.data)) {
+        Values sums = sumsOf(before, line);
+        builder.add(sums, cast(data, builder.memoryType()), average);
+        llvm::append_range(after, sums);
+      }
+      return after;
+    };
+    now = shape.hasTerms ? addTerms(now, place, add) : add(place, now);
+    LLAccess::Loaded result{{}, now[0]};
+    for (size_t line = 0; line < first.data.size(); ++line) {
+      Value sum = builder.finish(sumsOf(now, line), average);
+      result.data.push_back(cast(sum, access->dataType()));
+    }
+    return result;
+  }
+
+  /// Goes on from `now` by `add` for each term; there is one at least.
+  Values addTerms(Values now, Value place,
+                  llvm::function_ref<Values(Value, ValueRange)> add) {
+    now.append({place, terms});
+    SmallVector<Type> types(ValueRange(now).getTypes());
+    return code.whileLoop(
+        now, types,
+        [&](ValueRange before) -> CodeBuilder::Decision {
+          Value from = before.drop_back().back();
+          Values after = add(from, before.drop_back(2));
+          Value left = code.sub(before.back(), code.c32(1));
+          after.append({code.at(from, apart), left});
+          return {code.is(Compare::NotEqual, left, code.c32(0)), after};
+        },
+        [](ValueRange last) { return Values(last); });
   }
 
   CodeBuilder &code;
   const HelperOptions &options;
   const TransferShape &shape;
   const ReductionLoop *reduction; ///< unless it copies
-  bool takesWord;
-  Value bytes, launch, abort;
+  Values buffers;                 ///< the destination first
+  std::optional<LLAccess> access;
+  Value bytes;
   Value terms, apart; ///< how many, and bytes from one to the next
+  Value averageWord;
   AverageOperands average;
-  Value stamp;                        ///< the launch where LL words have it
-  Value offset, size, isWhole, twice; ///< of the data in plain memory
+  Value offset; ///< of the first line in plain memory
 };
 } // namespace
 

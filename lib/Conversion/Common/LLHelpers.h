@@ -49,8 +49,8 @@ struct TransferShape {
   std::string suffix() const;
 };
 
-/// Bytes of data in an LL word.
-inline constexpr unsigned llDataBytes = 4;
+/// Bytes of data in an LL word, and of the word.
+inline constexpr unsigned llDataBytes = 4, llWordBytes = 2 * llDataBytes;
 
 /// Why elements do not fit into LL words, or nothing if they do.
 std::optional<std::string> whyNoLL(const ElementOp &op);

@@ -56,6 +56,7 @@ static void addBits(AddOpcode add) {
   add("s_and_b32", "is=ii", [](Lane &l) { giveBits(l, l.in[0] & l.in[1]); });
   add("s_and_b64", "ls=ll", [](Lane &l) { giveBits(l, l.in[0] & l.in[1]); });
   add("s_andn2_b64", "ls=ll", [](Lane &l) { giveBits(l, l.in[0] & ~l.in[1]); });
+  add("s_nor_b64", "ls=ll", [](Lane &l) { giveBits(l, ~(l.in[0] | l.in[1])); });
   add("s_or_b32", "is=ii", [](Lane &l) { giveBits(l, l.in[0] | l.in[1]); });
   add("s_or_b64", "ls=ll", [](Lane &l) { giveBits(l, l.in[0] | l.in[1]); });
   add("s_orn2_b64", "ls=ll", [](Lane &l) { giveBits(l, l.in[0] | ~l.in[1]); });

@@ -14,16 +14,18 @@ coll.topology @pair ranks = 2 {
 // Only the combinations that the program needs.
 // GPU-LABEL:  llvm.func internal @coll_transfer_pm(
 // GPU-LABEL:  llvm.func internal @coll_copy_pm(
-// GPU-NOT:      atomic monotonic {{.*}} -> i64
+// GPU-NOT:      ld.relaxed
+// GPU:          llvm.inline_asm has_side_effects "st.relaxed.sys.global.v2.b64 [$0+4096], {$1, $2};"
 // GPU:          llvm.store {{.*}} atomic monotonic {alignment = 8 : i64} : i64, !llvm.ptr<1>
 // GPU-LABEL:  llvm.func internal @coll_reduce_mmp(
 // GPU-LABEL:  llvm.func internal @coll_reduce_elements_mmp(
 // GPU-NOT:      gpu.barrier
 // GPU:          scf.while
 // GPU:            scf.while
-// GPU:              %[[WORD:.*]] = llvm.load {{.*}} atomic monotonic {alignment = 8 : i64} : !llvm.ptr<1> -> i64
-// GPU:              %[[HIGH:.*]] = arith.shrui %[[WORD]], %{{.*}} : i64
-// GPU:              %[[NUMBER:.*]] = arith.trunci %[[HIGH]] : i64 to i32
+// GPU-COUNT-4:      llvm.inline_asm has_side_effects "ld.relaxed.sys.global.v2.b64 {$0, $1}, [$2+{{[0-9]+}}];"
+// GPU:              %[[WORD:.*]] = llvm.extractvalue %{{.*}}[1]
+// GPU:              %[[HALVES:.*]] = llvm.bitcast %{{.*}} : i64 to vector<2xi32>
+// GPU:              %[[NUMBER:.*]] = llvm.extractelement %[[HALVES]]
 // GPU:              arith.cmpi ne, %[[NUMBER]], %{{.*}} : i32
 // GPU:          arith.addf
 // GPU-NOT:    _ppp
@@ -41,6 +43,8 @@ coll.topology @pair ranks = 2 {
 // HOST:          llvm.load {{.*}} atomic monotonic {alignment = 8 : i64} : !llvm.ptr -> i64
 // HOST:          llvm.call @sched_yield
 
+// There is nothing wider than a word that AMD does not tear.
+// TABLE-NOT:   llvm.inline_asm
 // TABLE-LABEL: gpu.func @sccl_table(
 // TABLE-DAG:     llvm.call @coll_transfer_pm(
 // TABLE-DAG:     llvm.call @coll_reduce_mmp(

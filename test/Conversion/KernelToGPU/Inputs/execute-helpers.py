@@ -54,6 +54,29 @@ def run(*command, text=None):
     return result.stdout
 
 
+PAIR = re.compile(
+    r'(?:(%\w+) = )?llvm\.inline_asm has_side_effects "(?:ld|st)\.relaxed\.sys\.global\.v2'
+    r'\.b64 .*\[\$\d\+(\d+)\].*?", "[^"]*" (.*?) : .*'
+)
+
+
+def pair(match, number):
+    """What an access to two LL words in PTX does, for a CPU."""
+    result, ahead, operands = match[1], int(match[2]), match[3].split(", ")
+    lines = [
+        f"%place{number}_{i} = llvm.getelementptr {operands[0]}[{ahead + 8 * i}]"
+        " : (!llvm.ptr) -> !llvm.ptr, i8"
+        for i in range(2)
+    ]
+    if result:
+        lines.append(
+            f"{result} = llvm.load %place{number}_0 : !llvm.ptr -> !llvm.struct<(i64, i64)>"
+        )
+    for i, word in enumerate(operands[1:]):
+        lines.append(f"llvm.store {word}, %place{number}_{i} : i64, !llvm.ptr")
+    return "\n".join(lines)
+
+
 def load(target, block_size, path, element, reduction, folder):
     """The helpers as a shared library, and the names of those it has."""
     options = f"target={target} block-size={block_size} "
@@ -71,13 +94,18 @@ def load(target, block_size, path, element, reduction, folder):
     ]
     module = "\n".join(bodies).replace("llvm.func internal", "llvm.func")
     module = module.replace("!llvm.ptr<1>", "!llvm.ptr")
-    module, threads = re.subn(
-        r"(%\w+) = gpu\.thread_id +x",
-        r"%here = llvm.mlir.addressof @thread : !llvm.ptr\n"
-        r"%word = llvm.load %here : !llvm.ptr -> i64\n"
-        r"\1 = arith.index_cast %word : i64 to index",
-        module,
-    )
+    numbers = itertools.count()
+
+    def thread(match):
+        n = next(numbers)
+        return (
+            f"%here{n} = llvm.mlir.addressof @thread : !llvm.ptr\n"
+            f"%word{n} = llvm.load %here{n} : !llvm.ptr -> i64\n"
+            f"{match[1]} = arith.index_cast %word{n} : i64 to index"
+        )
+
+    module, threads = re.subn(r"(%\w+) = gpu\.thread_id +x", thread, module)
+    module = re.sub(PAIR, lambda match: pair(match, next(numbers)), module)
     if not threads:
         sys.exit("found no helper that knows its thread")
     module += "\nllvm.mlir.global external @thread(0 : i64) : i64\n"

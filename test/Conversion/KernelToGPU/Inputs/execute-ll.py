@@ -127,7 +127,7 @@ def main():
         if names != base.HELPERS:
             sys.exit(f"found only {', '.join(names)}")
         machine = base.Machine(library, block_size)
-        sizes = [0, 4, 100, 1028, 4096] + ([1, 3, 1027] if kind.size == 1 else [])
+        sizes = [0, 4, 100, 1028, 4096, 30_012] + ([1, 3, 1027] if kind.size == 1 else [])
         for segment, chunks, blocks in itertools.product(sizes, [1, 3], [1, 2, 5]):
             position = source.randrange(chunks)
             count = source.randrange(1, chunks - position + 1)
