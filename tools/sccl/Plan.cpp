@@ -236,7 +236,7 @@ loadMachines(const LatencyByKind &given) {
   if (!machine || !applyNetwork(*machine))
     return std::nullopt;
   std::vector<Machine> machines;
-  if (hasFaults())
+  if (hasFaults() && canCompareWith(*machine))
     machines.push_back(*machine);
   if (!applyFaults(*machine))
     return std::nullopt;

@@ -7,8 +7,11 @@
 
 #include "PlanFabric.h"
 
+#include "sccl/Machine/Derivation.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/WithColor.h"
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -32,6 +35,15 @@ std::optional<CollectiveFamily> driver::amongAll(const CollectiveFamily &family,
     for (unsigned &rank : group)
       rank = ranks[rank];
   return result;
+}
+
+bool driver::canCompareWith(const Machine &intact) {
+  Result<Derivation> derivation = deriveTopology(intact);
+  if (!derivation)
+    llvm::WithColor::note(llvm::errs(), "sccl")
+        << "not compared with the intact machine, which has no topology: "
+        << derivation.error() << '\n';
+  return bool(derivation);
 }
 
 std::string driver::comparisonText(const NamedFabric &left,

@@ -9,6 +9,7 @@
 #define SCCL_TOOLS_SCCL_PLANFABRIC_H
 
 #include "sccl/Advice/MachineTiming.h"
+#include "sccl/Machine/Machine.h"
 #include "sccl/Model/CollectiveFamily.h"
 
 namespace sccl::driver {
@@ -30,6 +31,10 @@ struct NamedFabric {
 std::optional<CollectiveFamily> amongAll(const CollectiveFamily &family,
                                          const NamedFabric &left,
                                          const NamedFabric &intact);
+
+/// True if `intact` has a topology. Else says why nothing is compared with it:
+/// a GPU that it does not reach may be what is left out.
+bool canCompareWith(const Machine &intact);
 
 /// What the columns of the intact machine are of, if some GPUs are lost.
 std::string comparisonText(const NamedFabric &left, const NamedFabric &intact,
