@@ -8,6 +8,7 @@
 #include "Driver.h"
 #include "Output.h"
 #include "Subjects.h"
+#include "TopologyNotes.h"
 
 #include "sccl/Check/Certificate.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -112,6 +113,7 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
     if (failed(problem))
       return std::nullopt;
+    noteUnlimitedLinks(problem->topology);
     const Collective &collective = problem->collective;
     Certificate claim = makeClaim(problem->topology, collective, std::nullopt);
     Schedule schedule = coll::importSchedule(op);

@@ -11,6 +11,7 @@
 #include "Output.h"
 #include "Pictures.h"
 #include "Plans.h"
+#include "TopologyNotes.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -283,6 +284,8 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
   if (failed(problem) ||
       (machine && !isOf(machine->placement, input, problem->topology)))
     return false;
+  if (!machine)
+    noteUnlimitedLinks(problem->topology);
   Clock clock = clockOf(program, problem->topology, machine);
   if (!json)
     out() << program.getSymName() << " on " << problem->topology.name()
@@ -388,6 +391,8 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     }
     topology = std::move(problem->topology);
   }
+  if (topology && !machine)
+    noteUnlimitedLinks(*topology);
   for (const auto &[bytes, prediction] : predictions)
     print(prediction, *topology);
   return Done;

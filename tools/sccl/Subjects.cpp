@@ -10,6 +10,7 @@
 #include "Arguments.h"
 #include "Plans.h"
 #include "Progress.h"
+#include "TopologyNotes.h"
 
 #include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -58,6 +59,7 @@ static mlir::FailureOr<report::Subject> subjectOf(coll::ScheduleOp op,
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   if (failed(problem))
     return mlir::failure();
+  noteUnlimitedLinks(problem->topology);
   report::Subject subject{
       (llvm::sys::path::filename(path) + ":@" + op.getSymName()).str(),
       std::move(problem->topology), std::move(problem->collective),
