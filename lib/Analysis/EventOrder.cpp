@@ -7,6 +7,11 @@
 
 #include "sccl/Analysis/EventOrder.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -125,8 +130,10 @@ public:
   Pass(EventOrder &program, ArrayRef<Component> components)
       : program(program), components(components), clocks(program.times.size()),
         signals(program.signals.size()) {
-    if (program.hasLL)
+    if (program.hasLL) {
       ends = clocks;
+      words.resize(program.firstWords.back());
+    }
     for (auto [i, component] : llvm::enumerate(components))
       positions.try_emplace(component, i);
     for (uint32_t channel = 0; channel < clocks.size(); ++channel) {
@@ -193,11 +200,11 @@ private:
     for (unsigned i = 0; i < transfer.size(); ++i) {
       Clock chunk = clocks[event.channel];
       for (const SlotRange &read : transfer.reads)
-        if (auto it = words.find(key(read.rank, read[i]));
-            read.buffer == Buffer::Scratch && it != words.end())
-          join(chunk, it->second);
+        if (read.buffer == Buffer::Scratch)
+          join(chunk, words[program.firstWords[read.rank] + read[i]]);
       if (transfer.write.buffer == Buffer::Scratch)
-        words[key(transfer.write.rank, transfer.write[i])] = chunk;
+        words[program.firstWords[transfer.write.rank] + transfer.write[i]] =
+            chunk;
       hear(event.channel, chunk, transfer.chunkAt(i) % program.perSegment);
       join(during, chunk);
       if (i == 0)
@@ -251,14 +258,31 @@ private:
   std::vector<Ticks> ticks;                ///< of each channel
   std::vector<Clock> clocks, ends;         ///< likewise
   std::vector<Clock> signals;              ///< by number
-  /// By rank and slot of scratch: what its LL words tell. Only looked up.
-  llvm::DenseMap<uint64_t, Clock> words;
+  /// What the LL words in each slot of scratch tell, see firstWords.
+  std::vector<Clock> words;
   /// By rank: the lowest position of a chunk that tells of a component.
   llvm::DenseMap<uint32_t, Clock> heard;
   Clock during, throughout; ///< of the op that is executed
 };
 
+/// Finds the slots of scratch that hold LL words.
+void EventOrder::numberWords() {
+  firstWords.assign(endParts.size() + 1, 0);
+  auto count = [&](const SlotRange &range) {
+    size_t &slots = firstWords[range.rank + 1];
+    for (unsigned i = 0; range.buffer == Buffer::Scratch && i < range.size();
+         ++i)
+      slots = std::max(slots, size_t(range[i]) + 1);
+  };
+  for (const Transfer &transfer : transfers) {
+    llvm::for_each(transfer.reads, count);
+    count(transfer.write);
+  }
+  std::partial_sum(firstWords.begin(), firstWords.end(), firstWords.begin());
+}
+
 void EventOrder::answer() {
+  numberWords();
   std::map<Component, std::vector<Question>> open;
   for (Question question = answers.size(); question < asked.size(); ++question)
     open[asked[question].component].push_back(question);

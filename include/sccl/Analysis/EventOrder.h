@@ -111,6 +111,7 @@ private:
   class Pass; ///< over the events, for a few components
 
   Question ask(Asked question);
+  void numberWords();
   void note(uint32_t channel, uint32_t signal);
   static uint64_t key(uint32_t a, uint32_t b) { return uint64_t(a) << 32 | b; }
 
@@ -129,6 +130,8 @@ private:
 
   std::vector<Event> events;
   std::vector<Transfer> transfers; ///< in a program with LL words
+  /// By rank, the number of its first slot of scratch among those of all.
+  std::vector<size_t> firstWords;
   /// The channel and its time at each signal, by number.
   std::vector<std::pair<uint32_t, uint32_t>> signals;
   llvm::DenseMap<FlagKey, uint32_t> signalNumbers;
