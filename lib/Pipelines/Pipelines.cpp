@@ -237,11 +237,6 @@ LogicalResult sccl::runPasses(ModuleOp module,
   // Fails in programs that have not registered them, too.
   (void)applyPassManagerCLOptions(manager);
   applyDefaultTimingPassManagerCLOptions(manager);
-#ifdef NDEBUG
-  // coll-check-program does it, before anybody relies on programs. After each
-  // pass verifiers took a fifth of the time.
-  manager.enableVerifier(false);
-#endif
   add(manager);
   return manager.run(module);
 }

@@ -17,26 +17,12 @@
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Transforms/Passes.h"
 
-#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 using namespace sccl;
 
 namespace {
-/// Keeps what this thread has to say to itself. Who needs to know asks again.
-class Silence {
-public:
-  explicit Silence(MLIRContext *context)
-      : handler(context, [thread = llvm::get_threadid()](Diagnostic &) {
-          return success(llvm::get_threadid() == thread);
-        }) {}
-
-private:
-  ScopedDiagnosticHandler handler;
-};
-
 /// Holds back what is said while it lives, until it is clear whether it counts.
 class HeldDiagnostics {
 public:
@@ -74,10 +60,7 @@ ScheduleCheck::ScheduleCheck(ModuleOp module) : module(module) {
   if (schedules.empty())
     return;
   isRight.emplace(
-      [schedule = *schedules.begin()] {
-        Silence silence(schedule->getContext());
-        return coll::isRight(schedule);
-      },
+      [schedule = *schedules.begin()] { return coll::isRight(schedule); },
       module.getContext()->isMultithreadingEnabled());
 }
 
@@ -121,9 +104,7 @@ sccl::lowerChecked(ModuleOp module, const LoweringOptions &options,
 
 static ProgramVerdict judge(coll::ProgramOp program,
                             const Collective &collective, bool identical) {
-  Silence silence(program.getContext());
-  if (failed(verify(program->getParentOp())) ||
-      !coll::isRight(program, collective, identical))
+  if (!coll::isRight(program, collective, identical))
     return {};
   return {true, coll::allowsInPlace(program, collective)};
 }

@@ -19,6 +19,8 @@
 #include "sccl/Solver/Solver.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 #include "gtest/gtest.h"
 
 using namespace sccl;
@@ -48,6 +50,37 @@ collk::ProgramOp programIn(mlir::ModuleOp module) {
   return *module.getOps<collk::ProgramOp>().begin();
 }
 } // namespace
+
+namespace {
+/// Removes what others name, as a wrong pass might.
+struct LosesTopology
+    : mlir::PassWrapper<LosesTopology, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LosesTopology)
+  void runOnOperation() override {
+    (*getOperation().getOps<coll::TopologyOp>().begin())->erase();
+  }
+};
+} // namespace
+
+// In release builds, too.
+TEST(Passes, areVerified) {
+  mlir::DialectRegistry registry;
+  registerPipelineDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  Result<Topology> topology = makeBuiltinTopology("ring:4");
+  ASSERT_TRUE(topology);
+  Result<Collective> collective = Collective::make(Kind::AllGather, 4, 1);
+  auto module = coll::exportModule(context, "p", *topology, *collective, {});
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](auto &diagnostic) {
+    text += diagnostic.str();
+    return mlir::success();
+  });
+  EXPECT_TRUE(failed(runPasses(*module, [](auto &manager) {
+    manager.addPass(std::make_unique<LosesTopology>());
+  })));
+  EXPECT_NE(text.find("ring_4"), std::string::npos) << text;
+}
 
 TEST_P(RankByRank, agreeWithPasses) {
   const auto &[what, host] = GetParam();
