@@ -12,12 +12,11 @@
 
 namespace sccl {
 
-/// Renumbers the ranks so that topologies that differ in the numbers of the
-/// ranks alone become one and the same, up to the order of links and limits;
-/// with `fixedRank`, those that differ in its number, too. Above 2^18 links all
-/// ranks keep their numbers.
+/// Renumbers the ranks so that problems that differ in the numbers of the ranks
+/// alone become one and the same, up to the order of links, limits and chunks.
+/// Above 2^18 links all ranks keep their numbers.
 Permutation canonicalOrder(const Topology &topology,
-                           std::optional<unsigned> fixedRank = std::nullopt);
+                           const Collective &collective);
 
 } // namespace sccl
 

@@ -352,18 +352,27 @@ static void collectGenerator(void *list, unsigned, const unsigned *image) {
 /// Above these links, what bliss finds costs more than it saves.
 static constexpr size_t maxLinks = size_t(1) << 18;
 
-/// The generators for `topology`, with what `addMore` adds to its graph.
+/// Builds the graph of a topology and a collective.
+static void build(GraphBuilder &builder, const Collective &collective) {
+  std::optional<unsigned> root;
+  if (isRooted(collective.kind()))
+    root = collective.root();
+  builder.build(root);
+  if (collective.kind() == CollectiveKind::Custom)
+    addCollective(builder, collective);
+}
+
+/// The generators for what `buildGraph` makes of `topology`.
 static std::vector<Permutation>
-findGenerators(const Topology &topology, std::optional<unsigned> fixedRank,
-               const std::function<void(GraphBuilder &)> &addMore) {
+findGenerators(const Topology &topology,
+               const std::function<void(GraphBuilder &)> &buildGraph) {
   if (topology.links().size() > maxLinks)
     return {};
   bliss::Digraph graph;
   // bliss 0.73 leaks memory with it.
   graph.set_component_recursion(false);
   GraphBuilder builder(topology, graph);
-  builder.build(fixedRank);
-  addMore(builder);
+  buildGraph(builder);
   GeneratorList collected{topology.numRanks(), {}};
   bliss::Stats stats;
   graph.find_automorphisms(stats, collectGenerator, &collected);
@@ -373,31 +382,26 @@ findGenerators(const Topology &topology, std::optional<unsigned> fixedRank,
 std::vector<Permutation>
 sccl::automorphismGenerators(const Topology &topology,
                              std::optional<unsigned> fixedRank) {
-  return findGenerators(topology, fixedRank, [](GraphBuilder &) {});
+  return findGenerators(
+      topology, [&](GraphBuilder &builder) { builder.build(fixedRank); });
 }
 
 std::vector<Permutation>
 sccl::automorphismGenerators(const Topology &topology,
                              const Collective &collective) {
-  std::optional<unsigned> root;
-  if (isRooted(collective.kind()))
-    root = collective.root();
-  bool isPlain = collective.kind() != CollectiveKind::Custom;
-  return findGenerators(topology, root, [&](GraphBuilder &builder) {
-    if (!isPlain)
-      addCollective(builder, collective);
-  });
+  return findGenerators(
+      topology, [&](GraphBuilder &builder) { build(builder, collective); });
 }
 
 Permutation sccl::canonicalOrder(const Topology &topology,
-                                 std::optional<unsigned> fixedRank) {
+                                 const Collective &collective) {
   Permutation order = identity(topology.numRanks());
   if (topology.links().size() > maxLinks)
     return order;
   bliss::Digraph graph;
   graph.set_component_recursion(false);
   GraphBuilder builder(topology, graph);
-  builder.build(fixedRank);
+  build(builder, collective);
   builder.orderColors();
   bliss::Stats stats;
   // Numbers of all vertices, of which the ranks are the first.

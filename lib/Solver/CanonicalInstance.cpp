@@ -44,30 +44,70 @@ static Topology renumber(const Topology &topology, const Permutation &order) {
 }
 
 static Permutation orderOf(const Instance &given) {
-  const Collective &collective = given.collective;
   // With many ranks the given order is often one along the machine, which finds
-  // the rounds of many steps: a broadcast on line:300 took 2.7 s with it, and no
-  // end was seen with bliss's.
+  // the rounds of many steps: a broadcast on line:300 took 2.7 s with it, and
+  // no end was seen with bliss's.
   constexpr unsigned mostRanks = 64;
-  if (collective.kind() == CollectiveKind::Custom || collective.combining() ||
-      collective.numRanks() > mostRanks)
+  if (given.collective.numRanks() > mostRanks)
     return {};
-  std::optional<unsigned> root;
-  if (isRooted(collective.kind()))
-    root = collective.root();
-  return canonicalOrder(given.topology, root);
+  return canonicalOrder(given.topology, given.collective);
+}
+
+namespace {
+/// A chunk, after the ranks that have it and those that are to have it.
+struct PlacedChunk {
+  std::vector<unsigned> before, after;
+  unsigned chunk;
+  auto operator<=>(const PlacedChunk &) const = default;
+};
+} // namespace
+
+/// The chunks of `collective`, with the ranks that `order` makes of theirs, or
+/// their own; chunks of the same ranks are neighbours.
+static std::vector<PlacedChunk> placedChunks(const Collective &collective,
+                                             const Permutation &order) {
+  auto placesIn = [&](const RankChunkSet &set, unsigned chunk) {
+    std::vector<unsigned> ranks = set.ranksOf(chunk);
+    for (unsigned &rank : ranks)
+      rank = order.empty() ? rank : order[rank];
+    std::ranges::sort(ranks);
+    return ranks;
+  };
+  std::vector<PlacedChunk> chunks;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    chunks.push_back({placesIn(collective.pre(), chunk),
+                      placesIn(collective.post(), chunk), chunk});
+  std::ranges::sort(chunks);
+  return chunks;
+}
+
+static Collective renumber(const Collective &collective,
+                           const Permutation &order) {
+  unsigned ranks = collective.numRanks();
+  if (collective.kind() != CollectiveKind::Custom)
+    return *Collective::make(
+        collective.kind(), ranks, collective.chunks(),
+        isRooted(collective.kind()) ? order[collective.root()] : 0);
+  RankChunkSet pre(ranks, collective.numChunks()), post = pre;
+  unsigned number = 0;
+  for (const PlacedChunk &chunk : placedChunks(collective, order)) {
+    for (unsigned rank : chunk.before)
+      pre.insert(rank, number);
+    for (unsigned rank : chunk.after)
+      post.insert(rank, number);
+    ++number;
+  }
+  return *Collective::makeCustom(collective.name(), collective.chunks(),
+                                 collective.combining(), std::move(pre),
+                                 std::move(post));
 }
 
 static Instance renumber(const Instance &instance, const Permutation &order) {
   if (order.empty())
     return instance;
-  const Collective &collective = instance.collective;
-  bool hasRoot = isRooted(collective.kind());
   return {renumber(instance.topology, order),
-          *Collective::make(collective.kind(), collective.numRanks(),
-                            collective.chunks(),
-                            hasRoot ? order[collective.root()] : 0),
-          instance.steps, instance.rounds};
+          renumber(instance.collective, order), instance.steps,
+          instance.rounds};
 }
 
 CanonicalInstance::CanonicalInstance(const Instance &instance)
@@ -75,27 +115,13 @@ CanonicalInstance::CanonicalInstance(const Instance &instance)
       renumbered(renumber(instance, order)) {
   for (unsigned rank = 0; rank < order.size(); ++rank)
     given[order[rank]] = rank;
-}
-
-/// Numbers of chunks as `Collective::make` documents them.
-unsigned CanonicalInstance::originalChunk(unsigned chunk) const {
-  const Collective &collective = renumbered.collective;
-  unsigned perRank = collective.chunks();
-  unsigned perPair = collective.chunksPerSegment();
-  auto pairImage = [&](unsigned segments) {
-    return given[segments / perPair] * perPair + segments % perPair;
-  };
-  switch (collective.kind()) {
-  case CollectiveKind::AllGather:
-  case CollectiveKind::Gather:
-    return given[chunk / perRank] * perRank + chunk % perRank;
-  case CollectiveKind::Scatter:
-    return pairImage(chunk);
-  case CollectiveKind::AllToAll:
-    return given[chunk / perRank] * perRank + pairImage(chunk % perRank);
-  default:
-    return chunk;
-  }
+  if (order.empty())
+    return;
+  std::vector<PlacedChunk> ofGiven = placedChunks(instance.collective, order),
+                           own = placedChunks(renumbered.collective, {});
+  givenChunks.resize(own.size());
+  for (size_t i = 0; i < own.size(); ++i)
+    givenChunks[own[i].chunk] = ofGiven[i].chunk;
 }
 
 Schedule CanonicalInstance::original(Schedule schedule) const {
@@ -103,7 +129,7 @@ Schedule CanonicalInstance::original(Schedule schedule) const {
     return schedule;
   for (Step &step : schedule.steps)
     for (Send &send : step.sends) {
-      send.chunk = originalChunk(send.chunk);
+      send.chunk = givenChunks[send.chunk];
       send.src = given[send.src];
       send.dst = given[send.dst];
     }

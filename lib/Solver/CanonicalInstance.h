@@ -18,12 +18,13 @@
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/Schedule.h"
 #include "sccl/Model/Symmetry.h"
+#include "sccl/Solver/Solver.h"
 
 namespace sccl {
 
 class CanonicalInstance {
 public:
-  /// User-defined collectives, and those that reduce, keep their numbers.
+  /// Above 64 ranks all numbers stay as they are.
   explicit CanonicalInstance(const Instance &given);
 
   const Instance &instance() const { return renumbered; }
@@ -31,12 +32,21 @@ public:
   Schedule original(Schedule schedule) const;
 
 private:
-  unsigned originalChunk(unsigned chunk) const;
-
   Permutation order;           ///< by given rank; or empty
   std::vector<unsigned> given; ///< by renumbered rank
   Instance renumbered;
+  std::vector<unsigned> givenChunks; ///< by renumbered chunk
 };
+
+/// What `solve` finds for the canonical instance, as an outcome of `given`.
+template <typename Solve>
+Outcome solveCanonically(const Instance &given, Solve solve) {
+  CanonicalInstance canonical(given);
+  Outcome outcome = solve(canonical.instance());
+  if (auto *satisfied = std::get_if<Satisfied>(&outcome))
+    satisfied->schedule = canonical.original(std::move(satisfied->schedule));
+  return outcome;
+}
 
 } // namespace sccl
 

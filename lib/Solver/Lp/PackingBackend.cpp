@@ -7,6 +7,7 @@
 
 #include "Packing.h"
 #include "Solver/Backends.h"
+#include "Solver/CanonicalInstance.h"
 #include "Solver/Quotient.h"
 
 #include <algorithm>
@@ -79,7 +80,9 @@ public:
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     return runEngine(*this, instance, options, [&](const Deadline &deadline) {
-      return pack(instance, options, deadline);
+      return solveCanonically(instance, [&](const Instance &canonical) {
+        return pack(canonical, options, deadline);
+      });
     });
   }
 };

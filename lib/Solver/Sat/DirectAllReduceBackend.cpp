@@ -21,6 +21,7 @@
 #include "Optimize/Sat.h"
 #include "PartialSumEncoding.h"
 #include "Solver/Backends.h"
+#include "Solver/CanonicalInstance.h"
 
 #include <algorithm>
 #include <numeric>
@@ -346,7 +347,9 @@ public:
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     return runEngine(*this, instance, options, [&](const Deadline &deadline) {
-      return DirectRun(instance, options, deadline).answer();
+      return solveCanonically(instance, [&](const Instance &canonical) {
+        return DirectRun(canonical, options, deadline).answer();
+      });
     });
   }
 };

@@ -47,8 +47,8 @@ class SatRun {
 public:
   SatRun(const Instance &instance, const SolverOptions &options,
          const Deadline &deadline)
-      : options(options), deadline(deadline), original{instance},
-        shorter{instance} {}
+      : options(options),
+        deadline(deadline), original{instance}, shorter{instance} {}
 
   Outcome answer();
 
@@ -283,13 +283,9 @@ public:
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     return runEngine(*this, instance, options, [&](const Deadline &deadline) {
-      CanonicalInstance canonical(instance);
-      Outcome outcome =
-          SatRun(canonical.instance(), options, deadline).answer();
-      if (auto *satisfied = std::get_if<Satisfied>(&outcome))
-        satisfied->schedule =
-            canonical.original(std::move(satisfied->schedule));
-      return outcome;
+      return solveCanonically(instance, [&](const Instance &canonical) {
+        return SatRun(canonical, options, deadline).answer();
+      });
     });
   }
 };
