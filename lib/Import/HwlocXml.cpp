@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LinkGroups.h"
 #include "PciTree.h"
 #include "Readers.h"
 #include "Xml.h"
@@ -64,7 +65,11 @@ private:
   Reading reading;
   std::map<std::string, unsigned> gpuOfObject, switchOfObject;
   std::map<std::string, unsigned> gpuOfBusId;
-  std::map<std::string, std::string> packageOfObject; ///< to its name
+  struct Package {
+    std::string name;
+    unsigned host; ///< index in `Reading::hosts`
+  };
+  std::map<std::string, Package> packageOfObject;
   PciTree tree;
   std::vector<size_t> gpuPlaces; ///< of reading.gpus
   /// Devices of the vendors of GPUs and of a class that GPUs have.
@@ -202,9 +207,10 @@ void HwlocReader::enter(At &at) {
   StringRef type = at.object.attribute("type").value();
   std::string busId = at.object.attribute("pci_busid").value();
   if (type == "Package") {
-    packageOfObject[objectKey(at.object)] =
-        std::string("Package ") + at.object.attribute("os_index").value();
     at.package = reading.hosts.size();
+    packageOfObject[objectKey(at.object)] = {
+        std::string("Package ") + at.object.attribute("os_index").value(),
+        at.package};
     reading.hosts.push_back(
         {VertexKind::Bridge,
          "package" + std::to_string(reading.hosts.size() - 1),
@@ -312,8 +318,10 @@ void HwlocReader::addLink(const std::string &a, const std::string &b,
         {gpu->second, chip->second, std::nullopt, rate});
   } else if (auto package = packageOfObject.find(b);
              package != packageOfObject.end()) {
-    cpuLinks.push_back(
-        llvm::json::Array{gpu->second, package->second, int64_t(megabytes)});
+    cpuLinks.push_back(llvm::json::Array{gpu->second, package->second.name,
+                                         int64_t(megabytes)});
+    addHostLink(reading,
+                {gpu->second, package->second.host, std::nullopt, rate});
   }
 }
 

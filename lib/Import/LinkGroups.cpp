@@ -138,6 +138,17 @@ void import::finishSwitches(Reading &reading, StringRef notation) {
                                  std::to_string(most) + ": is it degraded?");
 }
 
+void import::addHostLink(Reading &reading, const LinkReading &link) {
+  DeviceReading &device = reading.gpus[link.a];
+  if (device.host != link.b) {
+    reading.hostLinks.push_back(link);
+    return;
+  }
+  device.toHost = link.bandwidth;
+  device.kindToHost = c2cKind;
+  device.lanes = link.links.value_or(1);
+}
+
 void import::warnOfAccess(Reading &reading, unsigned numPairs) {
   if (numPairs)
     reading.warnings.push_back(

@@ -133,15 +133,7 @@ std::optional<Error> LinkReader::addC2c(unsigned gpu) {
                           "to 64");
   Quantity rate = {Rational(int64_t(*megabytes) * *count, 1000),
                    "c2c in the file"};
-  DeviceReading &device = reading.gpus[gpu];
-  if (device.host != gpus[gpu].cpu) {
-    reading.hostLinks.push_back({gpu, *gpus[gpu].cpu, *count, rate});
-    return std::nullopt;
-  }
-  // Beside it a slot right at the CPU adds nothing.
-  device.toHost = rate;
-  device.kindToHost = c2cKind;
-  device.lanes = *count;
+  addHostLink(reading, {gpu, *gpus[gpu].cpu, *count, rate});
   return std::nullopt;
 }
 

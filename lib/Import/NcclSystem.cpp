@@ -107,10 +107,9 @@ private:
     Rational rate;
     Place place;
   };
-  std::vector<Nvlink> nvlinks;
+  std::vector<Nvlink> nvlinks, toCpus;
   std::map<std::string, unsigned> boxes;      ///< by NCCL's number of the host
   std::vector<std::optional<unsigned>> ranks; ///< by GPU
-  std::set<unsigned> toCpu;                   ///< GPUs with links to a CPU
   std::set<unsigned> localTo; ///< GPUs that are a DEV with a rank on it
 };
 } // namespace
@@ -234,11 +233,12 @@ std::optional<Error> SystemReader::addNvlink(const Entry &entry) {
     return std::nullopt;
   if (open.empty() || !open.back().gpu)
     return errorAt(entry.place, "an NVLink of no GPU");
+  Nvlink link = {*open.back().gpu, entry.kind.str(), entry.id.str(), entry.rate,
+                 entry.place};
   if (entry.kind == "CPU" || entry.kind == "CXB")
-    toCpu.insert(*open.back().gpu);
+    toCpus.push_back(link);
   else
-    nvlinks.push_back({*open.back().gpu, entry.kind.str(), entry.id.str(),
-                       entry.rate, entry.place});
+    nvlinks.push_back(link);
   return std::nullopt;
 }
 
@@ -389,9 +389,16 @@ void SystemReader::sortGpus() {
     link.gpu = newGpu[link.gpu];
   for (auto &[id, gpu] : gpuOfId)
     gpu = newGpu[gpu];
-  for (unsigned gpu : toCpu)
-    reading.warnings.push_back("NVLinks of " + nameOfGpu(reading, newGpu[gpu]) +
-                               " lead to a CPU: not used");
+  for (const Nvlink &link : toCpus) {
+    unsigned gpu = newGpu[link.gpu];
+    if (auto cpu = cpus.find(link.id); link.kind == "CPU" && cpu != cpus.end())
+      addHostLink(reading,
+                  {gpu, cpu->second, std::nullopt, counted(link.rate)});
+    else
+      reading.warnings.push_back("links of " + nameOfGpu(reading, gpu) +
+                                 " to " + link.kind + "/" + link.id +
+                                 " are not used");
+  }
 }
 
 /// Readings hold a tree: the first CPU of a host is its root.
