@@ -10,9 +10,13 @@ import json
 import statistics
 import subprocess
 
-# Machine, collective, bytes of a send buffer, microseconds, source.
+# Machine (and some of its GPUs), collective, bytes of a send buffer, microseconds,
+# source.
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 CI = "MSCCL++, test/deploy/perf_ndmv"
+VLLM = "vLLM, PR 24111: the best of one-shot and two-shot"
+TWO = "MSCCL++, tutorial 03: two GPUs, both ways, "
+FOUR, SIX, PAIR = "h100 --group=0-3", "h100 --group=0-5", "h100 --group=0,1"
 
 
 def bus(ranks, size, gigabytes, times=1):
@@ -32,11 +36,19 @@ POINTS = [
     ("a100", "all_reduce", 16 * MIB, 157, CI + "4.jsonl"),
     ("a100", "all_reduce", GIB, bus(8, GIB, 244, 2), CI + "4.jsonl"),
     ("a100", "all_gather", GIB // 8, bus(8, GIB, 255), CI + "4.jsonl"),
+    (FOUR, "all_reduce", MIB // 2, 10, VLLM),
+    (FOUR, "all_reduce", MIB, 15, VLLM),
+    (FOUR, "all_reduce", 4 * MIB, 29, VLLM),
+    (SIX, "all_reduce", MIB // 2, 13, VLLM),
+    (SIX, "all_reduce", MIB, 17, VLLM),
+    (SIX, "all_reduce", 2 * MIB, 26, VLLM),
+    (PAIR, "all_gather", KIB, 4.1, TWO + "packets"),
+    (PAIR, "all_gather", 128 * MIB, 128 * MIB / 345e3, TWO + "put"),
 ]
 
 
 def predicted(sccl, machine, collective, size):
-    command = [sccl, "plan", f"--machine={machine}", f"--collective={collective}"]
+    command = [sccl, "plan", *f"--machine={machine}".split(), f"--collective={collective}"]
     command += [f"--from={size}", f"--to={size}", "--json"]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return json.loads(output.splitlines()[0])

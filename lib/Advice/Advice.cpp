@@ -78,11 +78,34 @@ static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
     return;
   Deadline limit({deadline.remainingLimit(), work, interrupt});
   const Fabric &own = fabric.forBounds();
-  advice::TimedBound timed(own.topology, *smallest, own.timing);
-  for (SizeAdvice &size : advice.sizes)
-    if (size.gap() > wide)
-      size.bound = timed.leastTime(double(size.bytes), size.bound,
-                                   size.microseconds, limit);
+  const Timing &timing = own.timing;
+  advice::TimedBound flags(
+      own.topology, *smallest,
+      timing.withHops(timing.startTime + timing.flagTime()));
+  std::optional<advice::TimedBound> words;
+  if (advice.bound.words)
+    words.emplace(own.topology, *smallest, timing.withHops(timing.startTime));
+  for (SizeAdvice &size : advice.sizes) {
+    if (size.gap() <= wide)
+      continue;
+    auto bytes = double(size.bytes);
+    // The lesser of the two counts, so what the other is beyond does not.
+    auto improve = [&](advice::TimedBound &timed, double times,
+                       const TimeBound::Kind &known, double enough) {
+      double least = known.microseconds(bytes);
+      if (least >= enough)
+        return least;
+      double end = known.delivery;
+      return timed.leastTime(times * bytes, least - end, enough - end, limit) +
+             end;
+    };
+    size.bound = size.microseconds;
+    if (words)
+      size.bound = std::min(
+          size.bound, improve(*words, 2, *advice.bound.words, size.bound));
+    size.bound =
+        std::min(size.bound, improve(flags, 1, advice.bound.flags, size.bound));
+  }
 }
 
 /// What differs among programs. The launch is added in the end: what is worth

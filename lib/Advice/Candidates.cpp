@@ -71,7 +71,9 @@ static Candidate candidateOf(Implementation implementation,
   candidate.load = loadOf(candidate.implementation, fabric.topology);
   candidate.serialLoad =
       serialLoadOf(candidate.implementation, fabric.topology);
-  candidate.latency = latencyOf(candidate.implementation, fabric);
+  candidate.latency = latencyOf(candidate.implementation, fabric) +
+                      double(candidate.implementation.schedule.steps.size()) *
+                          fabric.timing.leastTime();
   candidate.flagTime = fabric.timing.flagTime();
   return candidate;
 }

@@ -169,12 +169,12 @@ PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
 }
 
 /// LL words take twice the bytes, which may be worth no flags while bytes take
-/// less time than latencies do.
+/// less time than hops do.
 bool Choice::mayBeBest(const Cut &cut, const LoweringWay &way) const {
   const Candidate &candidate = candidates[cut.candidate];
   double moving = candidate.load * bytes * fabric.unitTime;
   if (way.options.ll) {
-    double most = longestLatency(fabric.timing);
+    double most = longestHop(fabric.timing);
     if (moving > most * double(candidate.implementation.schedule.steps.size()))
       return false;
     moving *= 2;
@@ -303,15 +303,15 @@ std::optional<Error> Choice::rateRounds() {
   return std::nullopt;
 }
 
-/// Long ones must promise to be better.
+/// Long ones must promise to be hardly worse.
 std::optional<Error> Choice::rateCuts() {
-  constexpr double slack = 1.25, slackOfKnown = 1.1;
+  constexpr double slack = 1.25, slackOfKnown = 1.1, slackOfLong = 1.05;
   constexpr uint64_t maxSends = 1'000'000, few = 8'000, many = 40'000;
   ratedSends = 0;
   for (const Cut &cut : cutsFor()) {
     bool isKnown = ratios.contains({cut.candidate, false});
     uint64_t sends = sendsOf({cut.candidate, cut.pieces, {}, 0});
-    double most = sends > many ? 1 : isKnown ? slackOfKnown : slack;
+    double most = sends > many ? slackOfLong : isKnown ? slackOfKnown : slack;
     if (!rated.empty() && cut.expected > most * best())
       continue;
     if (!rated.empty() && sends > few &&

@@ -68,14 +68,22 @@ private:
   void addWait(uint32_t flag, uint32_t value) {
     add({.kind = Kind::Wait, .flag = flag, .value = value});
   }
+  bool readsScratch(const DraftTransfer &transfer) const {
+    return std::ranges::any_of(transfer.reads, [&](uint32_t writer) {
+      return writer != none && transfers[writer].isScratch;
+    });
+  }
   void addTransfer(uint32_t channel, const DraftTransfer &transfer,
                    double bytes) {
     bool isCopy = isLocal(channel);
+    auto inputs = std::max(unsigned(transfer.reads.size()), 1u);
+    bool isWords = options.ll && (transfer.isScratch || readsScratch(transfer));
     add({.kind = isCopy ? Kind::Copy : Kind::Push,
          .link = linkOf(channel),
          .bytes = bytes,
-         .inputs = unsigned(transfer.reads.size()),
-         .isWords = options.ll});
+         .inputs = isWords && !transfer.isScratch ? 2 * inputs : inputs,
+         .accesses = accessesOf(inputs, isWords),
+         .isWords = isWords});
   }
   void spreadChannels();
   void chooseBlocks();
@@ -280,10 +288,10 @@ void DraftFlags::spreadChannels() {
   };
   spreads.assign(topology.numRanks(), 1);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
-    bool reduces = std::ranges::any_of(members[rank], [&](uint32_t number) {
-      return transfers[number].reduces;
-    });
-    if (!reduces)
+    auto handlesArrivals = [&](uint32_t number) {
+      return readsScratch(transfers[number]);
+    };
+    if (std::ranges::none_of(members[rank], handlesArrivals))
       continue;
     std::vector<uint64_t> others;
     for (unsigned link : topology.outLinks(rank))

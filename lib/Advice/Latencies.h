@@ -19,9 +19,9 @@ inline double longestLatency(const Timing &timing) {
   return timing.latencies.empty() ? 0 : std::ranges::max(timing.latencies);
 }
 
-/// The same with what a flag takes beside.
+/// The same with what a transfer and a flag take beside.
 inline double longestHop(const Timing &timing) {
-  return longestLatency(timing) + timing.flagTime();
+  return longestLatency(timing) + timing.leastTime() + timing.flagTime();
 }
 
 } // namespace sccl::advice

@@ -30,13 +30,13 @@ namespace {
 /// of edge: GB/s and microseconds. docs/Clock.md has where it is from.
 struct BlockTiming {
   std::string_view kind;
-  double load, send, words, signal, wait, launch;
+  double load, send, words, access, signal, wait, launch;
 };
 } // namespace
 
 static constexpr BlockTiming blockTimings[] = {
-    {"NVLink", 48, 25, 3, 1.0, 0.6, 2.5},
-    {"xGMI", 28, 25, 3, 1.0, 0.6, 2.5},
+    {"NVLink", 48, 25, 24, 0.3, 1.0, 0.6, 2.5},
+    {"xGMI", 28, 25, 14, 0.3, 1.0, 0.6, 2.5},
 };
 
 /// "NVLink" for "NVLink4".
@@ -119,14 +119,15 @@ static void addBlocks(const Machine &machine, MachineTiming &result) {
     timing.loadRate = blocks.load * 1e3;
     timing.sendRate = blocks.send * 1e3;
     timing.wordRate = blocks.words * 1e3;
+    timing.accessTime = blocks.access;
     timing.signalTime = blocks.signal;
     timing.waitTime = blocks.wait;
     timing.launchTime = blocks.launch;
     result.assumptions.push_back(llvm::formatv(
-        "a thread block loads {0} GB/s, sends {1}, of LL words {2}; a signal "
-        "takes {3} us, a wait {4}, a launch {5} (assumed)",
-        blocks.load, blocks.send, blocks.words, blocks.signal, blocks.wait,
-        blocks.launch));
+        "a thread block loads {0} GB/s, sends {1}, of LL words {2}; a load "
+        "takes {3} us, a signal {4}, a wait {5}, a launch {6} (assumed)",
+        blocks.load, blocks.send, blocks.words, blocks.access, blocks.signal,
+        blocks.wait, blocks.launch));
     return;
   }
 }
@@ -215,6 +216,9 @@ Result<MachineFabric> sccl::fabricOf(const Derivation &derivation,
     return Error{bound.error()};
   MachineTiming own = timingOf(derivation, latencies);
   Timing ofBounds = boundTimingOf(*bound, derivation.routed, latencies);
+  ofBounds.accessTime = own.timing.accessTime;
+  ofBounds.signalTime = own.timing.signalTime;
+  ofBounds.waitTime = own.timing.waitTime;
   ofBounds.launchTime = own.timing.launchTime;
   std::string programs = classOf(*bound, derivation.routed);
   auto bounding = std::make_shared<Fabric>(Fabric{std::move(bound->topology),

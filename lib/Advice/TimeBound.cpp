@@ -19,9 +19,16 @@
 
 using namespace sccl;
 
-double TimeBound::microseconds(double bytes) const {
+double TimeBound::Kind::microseconds(double bytes) const {
   double transfer = perByte > 0 ? perByte * bytes + leastLatency : 0;
-  return launch + std::max(latency, transfer);
+  return std::max(latency, transfer) + delivery;
+}
+
+double TimeBound::microseconds(double bytes) const {
+  double least = flags.microseconds(bytes);
+  if (words)
+    least = std::min(least, words->microseconds(bytes));
+  return launch + least;
 }
 
 /// The latencies of the fastest paths from the nearest of `sources` to each
@@ -80,22 +87,40 @@ private:
 };
 } // namespace
 
-TimeBound sccl::timeBound(const Topology &topology,
-                          const Collective &collective, const Timing &timing,
-                          const std::optional<Rational> &throughput,
-                          double roundTime) {
-  TimeBound bound;
-  bound.launch = timing.launchTime;
+/// Of programs whose hops take `flagTime` beside a transfer.
+static TimeBound::Kind boundOfKind(const Topology &topology,
+                                   const Collective &collective,
+                                   const Timing &timing, double flagTime,
+                                   double perByte) {
+  TimeBound::Kind bound;
+  bound.perByte = perByte;
+  // Before the first byte of what is busy, and after the last one.
   if (!timing.latencies.empty())
-    bound.leastLatency = *std::ranges::min_element(timing.latencies);
-  Latencies latencies(topology, timing);
+    bound.leastLatency = timing.startTime +
+                         *std::ranges::min_element(timing.latencies) + flagTime;
+  const Timing hops = timing.withHops(flagTime + timing.leastTime());
+  Latencies latencies(topology, hops);
   forEachRoute(collective, [&](const std::vector<unsigned> &origins,
                                const std::vector<unsigned> &destinations) {
     bound.latency =
         std::max(bound.latency, latencies.farthest(origins, destinations));
   });
-  if (throughput)
-    bound.perByte = throughput->toDouble() * roundTime;
+  return bound;
+}
+
+TimeBound sccl::timeBound(const Topology &topology,
+                          const Collective &collective, const Timing &timing,
+                          const std::optional<Rational> &throughput,
+                          double roundTime) {
+  double perByte = throughput ? throughput->toDouble() * roundTime : 0;
+  TimeBound bound;
+  bound.launch = timing.launchTime;
+  bound.flags =
+      boundOfKind(topology, collective, timing, timing.flagTime(), perByte);
+  if (timing.flagTime() > 0) {
+    bound.words = boundOfKind(topology, collective, timing, 0, 2 * perByte);
+    bound.words->delivery = timing.leastTime();
+  }
   return bound;
 }
 

@@ -17,6 +17,13 @@
 
 using namespace sccl;
 
+Timing Timing::withHops(double hopTime) const {
+  Timing result = *this;
+  for (double &latency : result.latencies)
+    latency += hopTime;
+  return result;
+}
+
 Timing Timing::uniform(const Topology &topology, double latency,
                        double unitRate) {
   Timing timing;
@@ -81,7 +88,7 @@ private:
   bool waitFor(unsigned channel, const Action &action);
   bool isLastWait(unsigned channel) const;
   bool hasNeighbour(unsigned channel, int distance) const;
-  double capOf(unsigned channel, const Action &action) const;
+  double capOf(unsigned channel, const Action &action, double bytes) const;
   bool comeToBarrier(unsigned channel);
   void endBarrier();
   void beginFlow(unsigned channel);
@@ -250,17 +257,21 @@ bool Simulation::isLastWait(unsigned channel) const {
          !hasNeighbour(channel, 1);
 }
 
-/// What a flow cannot be faster than, as blocks keep no more bytes in flight.
-double Simulation::capOf(unsigned channel, const Action &action) const {
+/// What a flow of `bytes` cannot be faster than: blocks keep no more of them in
+/// flight, and wait for what they load.
+double Simulation::capOf(unsigned channel, const Action &action,
+                         double bytes) const {
   const Traffic::Channel &of = traffic.channels[channel];
   double blocks = traffic.blocks * of.spread;
   double cap = std::numeric_limits<double>::infinity();
+  if (timing.accessTime > 0 && bytes > 0)
+    cap = bytes / (timing.accessTime * action.accesses);
   if (timing.loadRate > 0 && action.kind != Kind::Pull)
-    cap = blocks * timing.loadRate / action.inputs;
+    cap = std::min(cap, blocks * timing.loadRate / action.inputs);
   if (timing.sendRate > 0 && action.kind != Kind::Copy)
     cap = std::min(cap, blocks * timing.sendRate);
   if (timing.wordRate > 0 && action.isWords)
-    cap = std::min(cap, blocks * timing.wordRate);
+    cap = std::min(cap, blocks * timing.wordRate / action.inputs);
   return cap;
 }
 
@@ -294,7 +305,7 @@ void Simulation::beginFlow(unsigned channel) {
   for (unsigned limit : through)
     if (limit < result.bytesOfLimit.size())
       result.bytesOfLimit[limit] += cursor.bytes;
-  double cap = capOf(channel, action);
+  double cap = capOf(channel, action, cursor.bytes);
   // A copy reads and writes each byte, a reduction reads several.
   shares.add(channel, through, cap,
              action.kind == Kind::Copy ? (action.inputs + 1) / 2.0 : 1);

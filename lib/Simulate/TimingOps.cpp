@@ -56,7 +56,7 @@ void coll::setTiming(TopologyOp op, const Topology &topology,
       orNone(timing.copyRate / perGigabyte), orNone(timing.startTime),
       orNone(timing.barrierTime),
       listOrNone({timing.loadRate / perGigabyte, timing.sendRate / perGigabyte,
-                  timing.wordRate / perGigabyte}),
+                  timing.wordRate / perGigabyte, timing.accessTime}),
       listOrNone({timing.signalTime, timing.waitTime}),
       orNone(timing.launchTime));
 }
@@ -81,6 +81,7 @@ std::optional<Timing> coll::timingOf(TopologyOp op, const Topology &topology) {
     timing.loadRate = (*blocks)[0] * perGigabyte;
     timing.sendRate = (*blocks)[1] * perGigabyte;
     timing.wordRate = (*blocks)[2] * perGigabyte;
+    timing.accessTime = (*blocks)[3];
   }
   if (std::optional<ArrayRef<double>> flags = from.getFlags()) {
     timing.signalTime = (*flags)[0];

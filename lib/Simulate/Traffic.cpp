@@ -107,9 +107,17 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
     action.kind = src == rank ? Kind::Push : Kind::Pull;
     action.link = *link;
   }
-  if (holdsLL(program, transfer.write))
+  bool writesWords = holdsLL(program, transfer.write);
+  bool readsWords = llvm::any_of(transfer.reads, [&](const SlotRange &read) {
+    return holdsLL(program, read);
+  });
+  action.isWords = writesWords || readsWords;
+  action.accesses = accessesOf(action.inputs, action.isWords);
+  // LL words have twice the bytes of their data, on either side.
+  if (writesWords)
     action.bytes *= 2;
-  action.isWords = program.getLl();
+  else if (readsWords)
+    action.inputs *= 2;
   actions().push_back(action);
   addLLSignals(transfer, action.link);
   return success();

@@ -32,8 +32,15 @@ static uint64_t accessesOf(ChannelOp channel) {
   return sum;
 }
 
-static bool reduces(ChannelOp channel) {
-  return !channel.getBody().getOps<LocalReduceOp>().empty();
+/// True if `channel` has to do with what others send: it reduces, or delivers
+/// what came into scratch.
+static bool handlesArrivals(ChannelOp channel) {
+  return llvm::any_of(channel.getBody().getOps(), [](Operation &op) {
+    std::optional<Transfer> transfer = getTransfer(&op);
+    return transfer && llvm::any_of(transfer->reads, [](const SlotRange &read) {
+             return read.buffer == Buffer::Scratch;
+           });
+  });
 }
 
 /// The link that `channel` sends or gets over, unless it is local.
@@ -98,7 +105,7 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         }
       }
       if (local)
-        local.setSpread(reduces(local) ? spreadOf(own, others) : 1);
+        local.setSpread(handlesArrivals(local) ? spreadOf(own, others) : 1);
     }
     auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
         program, program.getTopologyAttr());

@@ -355,8 +355,8 @@ private:
                 throughput->toDouble() * fabric.unitTime > optimum * (1 + 1e-7);
     TimeBound loads =
         machineTimeBound(fabric, collective, throughput, SearchLimits{});
-    EXPECT_LE(loads.perByte, optimum * (1 + 1e-7)) << what;
-    ofLoads.add(loads.perByte / optimum);
+    EXPECT_LE(loads.flags.perByte, optimum * (1 + 1e-7)) << what;
+    ofLoads.add(loads.flags.perByte / optimum);
     // What flows do, programs do in many small pieces, but for the latencies of
     // a way through all ranks.
     double bytes = 1e7;

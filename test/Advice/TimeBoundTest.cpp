@@ -27,12 +27,12 @@ TEST(TimeBound, LatencyOfTheFarthestPair) {
   // The link from 2 to 3 is slow.
   timing.latencies[*line->findLink(2, 3)] = 5;
   TimeBound gather = boundOf(*line, Kind::AllGather, timing, {});
-  EXPECT_EQ(gather.latency, 2 + 2 + 5);
-  EXPECT_EQ(gather.leastLatency, 2);
+  EXPECT_EQ(gather.flags.latency, 2 + 2 + 5);
+  EXPECT_EQ(gather.flags.leastLatency, 2);
   EXPECT_EQ(gather.microseconds(1e6), 9);
-  EXPECT_EQ(boundOf(*line, Kind::AllReduce, timing, {}).latency, 9);
-  EXPECT_EQ(boundOf(*line, Kind::Broadcast, timing, {}).latency, 9);
-  EXPECT_EQ(boundOf(*line, Kind::Gather, timing, {}).latency, 6);
+  EXPECT_EQ(boundOf(*line, Kind::AllReduce, timing, {}).flags.latency, 9);
+  EXPECT_EQ(boundOf(*line, Kind::Broadcast, timing, {}).flags.latency, 9);
+  EXPECT_EQ(boundOf(*line, Kind::Gather, timing, {}).flags.latency, 6);
 }
 
 TEST(TimeBound, BytesThroughTheNarrowestLimit) {

@@ -17,7 +17,7 @@ coll.topology @four ranks = 4 {
   coll.link 0 -> 1 bandwidth = 1
   coll.link 2 -> 0 bandwidth = 1
   coll.link 3 -> 0 bandwidth = 1
-  coll.timing latencies = [8.0e-01] rates = [6.0e+01] blocks = [4.8e+01, 2.5e+01, 3.0e+00] flags = [1.0, 0.6] launch = 2.5
+  coll.timing latencies = [8.0e-01] rates = [6.0e+01] blocks = [4.8e+01, 2.5e+01, 2.4e+01, 3.0e-01] flags = [1.0, 0.6] launch = 2.5
 }
 coll.program @sum of reduce on @four chunks = 1 root = 1 blocks = 1 {
   coll.rank 0 scratch = 3 {

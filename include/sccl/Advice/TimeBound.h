@@ -28,11 +28,25 @@ namespace sccl {
 /// then the loads of all limits together are such that some limit carries at
 /// least rho times its bandwidth of each chunk's bytes. It is busy for so long,
 /// and the last of its bytes then takes a latency to be known of.
+///
+/// A hop takes the shortest transfer and the latency of its link; if flags tell of
+/// it, what a signal and a wait take as well; or else twice the bytes, as LL words,
+/// which a transfer within the rank delivers in the end. A program does either.
 struct TimeBound {
-  double latency = 0;      ///< microseconds
-  double leastLatency = 0; ///< of any link, microseconds
-  double perByte = 0;      ///< microseconds per byte of a send buffer
-  double launch = 0;       ///< microseconds before all of that
+  /// Of programs of one kind, without the launch.
+  struct Kind {
+    double latency = 0;      ///< microseconds
+    double leastLatency = 0; ///< of any link and its flag, microseconds
+    double perByte = 0;      ///< microseconds per byte of a send buffer
+    double delivery = 0;     ///< microseconds after the last hop
+
+    /// Microseconds for send buffers of `bytes` bytes.
+    double microseconds(double bytes) const;
+  };
+  Kind flags;
+  /// Where flags take time beside latencies; else they are never slower.
+  std::optional<Kind> words;
+  double launch = 0; ///< microseconds before all of that
 
   /// Microseconds for send buffers of `bytes` bytes.
   double microseconds(double bytes) const;

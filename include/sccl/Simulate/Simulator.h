@@ -23,6 +23,7 @@
 
 #include "sccl/Model/Topology.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -40,7 +41,10 @@ struct Timing {
   /// What a thread block loads from the memory of its rank, and what it sends
   /// over a link or gets; 0: no limit.
   double loadRate = 0, sendRate = 0;
-  double wordRate = 0;    ///< the same of LL words, whatever is done with them
+  double wordRate = 0; ///< the same of LL words, which it polls
+  /// Of a load until what it loads is there: a transfer takes as long, and one
+  /// that adds up several as many times as their loads wait for each other.
+  double accessTime = 0;
   double startTime = 0;   ///< from a transfer's turn to its first byte
   double barrierTime = 0; ///< from the last to come to the first to go on
   /// From the turn of a signal until the flag leaves: what a channel has
@@ -54,12 +58,23 @@ struct Timing {
 
   /// What a flag takes beside its latency.
   double flagTime() const { return signalTime + waitTime; }
+  /// What the shortest transfer takes beside the latency of its link.
+  double leastTime() const { return startTime + accessTime; }
+  /// The same, with `hopTime` more for each latency.
+  Timing withHops(double hopTime) const;
 
   /// Links of one `latency`, and limits of `unitRate` for each unit of their
   /// bandwidth.
   static Timing uniform(const Topology &topology, double latency,
                         double unitRate);
 };
+
+/// How many loads of a transfer of so many operands wait for each other: the
+/// first two are together, and of LL words four of the others.
+constexpr unsigned accessesOf(unsigned operands, bool isWords) {
+  unsigned others = operands - 1, group = isWords ? 4 : 1;
+  return std::max(1u, (others + group - 1) / group + isWords);
+}
 
 /// What a channel does next.
 struct Action {
@@ -80,7 +95,8 @@ struct Action {
   unsigned flag = 0;
   unsigned value = 0;
   double bytes = 0;
-  unsigned inputs = 1; ///< of a transfer: it loads so many times `bytes`
+  unsigned inputs = 1;   ///< of a transfer: it loads so many times `bytes`
+  unsigned accesses = 1; ///< of its loads, that wait for each other
   /// Of LL words. They tell of themselves, so that a signal and a wait take no
   /// time of their own.
   bool isWords = false;

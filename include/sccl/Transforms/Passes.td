@@ -360,10 +360,10 @@ def RemoveRedundantSync
 def SpreadChannels : Pass<"coll-spread-channels", "::sccl::coll::ProgramOp"> {
   let summary = "Give reductions and links the thread blocks that they need";
   let description = [{
-    Sets `spread` of the channels of ranks to themselves that reduce, by what all
-    channels read and write: their blocks have about as much to do as those of the
-    others, or half of that, since what a rank reduces stands between what comes
-    and what it sends on. Hosts take no notice.
+    Sets `spread` of the channels of ranks to themselves that reduce, or deliver
+    what came into scratch, by what all channels read and write: their blocks have
+    about as much to do as those of the others, or half of that, since what a rank
+    does stands between what comes and what it sends on. Hosts take no notice.
 
     With `blocks-per-link=0` it also sets `blocks` of the program: as many as fill
     the limits of the topology by what its `coll.timing` says that a block sends.

@@ -20,12 +20,13 @@ Type LLAccess::dataType() const {
   return shape.words == 1 ? code.i32 : code.vector(shape.words, code.i32);
 }
 
-LLAccess::Loaded LLAccess::load(Value place, bool isLL) {
+LLAccess::Loaded LLAccess::load(ArrayRef<Value> places, bool isLL) {
   if (isLL)
-    return pollWords(place);
+    return pollWords(places);
   Values data;
-  for (unsigned line = 0; line < shape.count; ++line)
-    data.push_back(loadPlain(code.at(place, int32_t(line) * shape.step)));
+  for (Value place : places)
+    for (unsigned line = 0; line < shape.count; ++line)
+      data.push_back(loadPlain(code.at(place, int32_t(line) * shape.step)));
   return {data, code.constant(0, code.i1)};
 }
 
@@ -45,10 +46,10 @@ void LLAccess::store(Value place, bool isLL, const Loaded &lines) {
 //===----------------------------------------------------------------------===//
 
 /// The numbers come with the data, so nothing has to be ordered.
-LLAccess::Loaded LLAccess::pollWords(Value place) {
-  auto read = [&] { return loadWords(place); };
+LLAccess::Loaded LLAccess::pollWords(ArrayRef<Value> places) {
+  auto read = [&] { return loadWords(places); };
   Poll poll{read, abort, isHost};
-  poll.words = shape.words * shape.count;
+  poll.words = shape.words * shape.count * places.size();
   Polled polled = buildPoll(code, poll, [&](ValueRange loaded) {
     Value early;
     for (Value word : loaded) {
@@ -78,16 +79,17 @@ static int32_t aheadOf(unsigned line, const LineShape &shape) {
   return 2 * int32_t(line) * shape.step;
 }
 
-LLAccess::Values LLAccess::loadWords(Value place) {
+LLAccess::Values LLAccess::loadWords(ArrayRef<Value> places) {
   Values loaded;
-  for (unsigned line = 0; line < shape.count; ++line) {
-    int32_t ahead = aheadOf(line, shape);
-    if (shape.words == 2)
-      llvm::append_range(loaded, code.loadPair(place, ahead));
-    else
-      loaded.push_back(code.load(code.i64, code.at(place, ahead), llWordBytes,
-                                 Order::Relaxed));
-  }
+  for (Value place : places)
+    for (unsigned line = 0; line < shape.count; ++line) {
+      int32_t ahead = aheadOf(line, shape);
+      if (shape.words == 2)
+        llvm::append_range(loaded, code.loadPair(place, ahead));
+      else
+        loaded.push_back(code.load(code.i64, code.at(place, ahead), llWordBytes,
+                                   Order::Relaxed));
+    }
   return loaded;
 }
 

@@ -45,14 +45,15 @@ public:
     Value aborted;
     Values words = {};
   };
-  /// Loads the lines at `place`; polls for LL words.
-  Loaded load(Value place, bool isLL);
+  /// Loads the lines at each of `places`, one after the other; polls for LL
+  /// words, for all of them together.
+  Loaded load(llvm::ArrayRef<Value> places, bool isLL);
   /// Stores what was loaded, or made of it.
   void store(Value place, bool isLL, const Loaded &lines);
 
 private:
-  Loaded pollWords(Value place);
-  Values loadWords(Value place);
+  Loaded pollWords(llvm::ArrayRef<Value> places);
+  Values loadWords(llvm::ArrayRef<Value> places);
   void storeWords(Value place, unsigned line, llvm::ArrayRef<Value> words);
   /// LL words of this launch, for the data of a line.
   Values wordsOf(Value data);

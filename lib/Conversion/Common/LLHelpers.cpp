@@ -215,17 +215,21 @@ private:
     auto sumsOf = [&](ValueRange values, size_t line) {
       return Values(values.slice(1 + line * each, each));
     };
-    auto add = [&](Value from, ValueRange before) {
-      LLAccess::Loaded next = access->load(from, shape.src1);
+    auto add = [&](ArrayRef<Value> places, ValueRange before) {
+      LLAccess::Loaded next = access->load(places, shape.src1);
       Values after = {code.bitOr(before[0], next.aborted)};
-      for (auto [line, data] : llvm::enumerate(next.data)) {
+      for (size_t line = 0; line < first.data.size(); ++line) {
         Values sums = sumsOf(before, line);
-        builder.add(sums, cast(data, builder.memoryType()), average);
+        for (size_t i = line; i < next.data.size(); i += first.data.size())
+          builder.add(sums, cast(next.data[i], builder.memoryType()), average);
         llvm::append_range(after, sums);
       }
       return after;
     };
-    now = shape.hasTerms ? addTerms(now, place, add) : add(place, now);
+    if (shape.hasTerms)
+      now = addTerms(now, place, add);
+    else
+      now = add(place, now);
     LLAccess::Loaded result{{}, now[0]};
     for (size_t line = 0; line < first.data.size(); ++line) {
       Value sum = builder.finish(sumsOf(now, line), average);
@@ -234,21 +238,47 @@ private:
     return result;
   }
 
-  /// Goes on from `now` by `add` for each term; there is one at least.
+  /// Goes on from `now` by `add` for all terms, several at once as long as
+  /// that keeps no more under way than all lines of one.
   Values addTerms(Values now, Value place,
-                  llvm::function_ref<Values(Value, ValueRange)> add) {
+                  llvm::function_ref<Values(ArrayRef<Value>, ValueRange)> add) {
+    const LineShape &lines = access->shape;
+    const ElementType &element = reduction->op.element;
+    // Conversions of 8 bits are long, and each term of a group has its own.
+    bool isLong = element.isFloat() && element.bytes == 1;
+    unsigned group =
+        lines.size || isLong
+            ? 1
+            : bytesUnderWay / (lines.count * lines.words * llWordBytes);
     now.append({place, terms});
-    SmallVector<Type> types(ValueRange(now).getTypes());
+    for (; group > 0; group = group > 1 ? 1 : 0)
+      now = addGroups(now, group, add);
+    now.pop_back_n(2);
+    return now;
+  }
+
+  /// Does so for `group` terms at a time, while there are as many. Behind the
+  /// sums are the place of the next term, and how many are left.
+  Values
+  addGroups(ValueRange now, unsigned group,
+            llvm::function_ref<Values(ArrayRef<Value>, ValueRange)> add) {
+    SmallVector<Type> types(now.getTypes());
     return code.whileLoop(
         now, types,
-        [&](ValueRange before) -> CodeBuilder::Decision {
-          Value from = before.drop_back().back();
-          Values after = add(from, before.drop_back(2));
-          Value left = code.sub(before.back(), code.c32(1));
-          after.append({code.at(from, apart), left});
-          return {code.is(Compare::NotEqual, left, code.c32(0)), after};
+        [&](ValueRange at) -> CodeBuilder::Decision {
+          Value size = code.c32(group);
+          return {code.is(Compare::AtLeast, at.back(), size), Values(at)};
         },
-        [](ValueRange last) { return Values(last); });
+        [&](ValueRange at) -> Values {
+          Values places = {at.drop_back().back()};
+          for (unsigned i = 0; i < group; ++i)
+            places.push_back(code.at(places.back(), apart));
+          Value next = places.pop_back_val();
+          Values after = add(places, at.drop_back(2));
+          Value left = code.sub(at.back(), code.c32(group));
+          after.append({next, left});
+          return after;
+        });
   }
 
   CodeBuilder &code;

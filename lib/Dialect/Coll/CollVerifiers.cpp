@@ -54,9 +54,9 @@ static LogicalResult verifyTiming(TopologyOp op, const Topology &topology) {
   auto list = [](std::optional<ArrayRef<double>> numbers) {
     return numbers.value_or(ArrayRef<double>());
   };
-  if ((timing.getBlocks() && timing.getBlocks()->size() != 3) ||
+  if ((timing.getBlocks() && timing.getBlocks()->size() != 4) ||
       (timing.getFlags() && timing.getFlags()->size() != 2)) // timing_c3
-    return timing.emitOpError("has other than three numbers for blocks and two "
+    return timing.emitOpError("has other than four numbers for blocks and two "
                               "for flags");
   if (!llvm::all_of(timing.getLatencies(), isTime) ||
       !llvm::all_of(list(timing.getBlocks()), isTime) ||

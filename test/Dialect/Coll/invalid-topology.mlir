@@ -205,7 +205,7 @@ coll.topology @timing_c2_zero ranks = 2 {
 
 coll.topology @timing_c3_blocks ranks = 2 {
   coll.link 0 -> 1 bandwidth = 1
-  // expected-error @+1 {{'coll.timing' op has other than three numbers for blocks and two for flags}}
+  // expected-error @+1 {{'coll.timing' op has other than four numbers for blocks and two for flags}}
   coll.timing latencies = [1.0] rates = [1.0] blocks = [48.0]
 }
 
