@@ -370,6 +370,68 @@ def check_program(report, kernels, text, program):
     report.gate("K4", "program", value, "0", not odd)
 
 
+def numbers(text, key):
+    found = re.search(rf"\b{key} = (?:\[([^\]]*)\]|([\d.e+-]+))", text)
+    return [float(n) for n in (found[1] or found[2]).split(",")] if found else []
+
+
+def read_limits(program):
+    """The limits of the first topology, each with its links, GB/s, and the longest
+    latency of a link; nothing if it says no rates."""
+    timing = re.search(r"coll\.timing .*", program)
+    if not timing or not re.search(r"blocks = \[", timing[0]):
+        return []
+    links, limits = [], []
+    for op in re.finditer(r"coll\.(link|limit) (\[[^\]]*\]|\d+ -> \d+)(.*)", program):
+        pairs = [tuple(map(int, p)) for p in re.findall(r"(\d+) -> (\d+)", op[2])]
+        links += pairs if op[1] == "link" else []
+        if "bandwidth" in op[3]:
+            limits.append(pairs)
+    rates, latencies = numbers(timing[0], "rates"), numbers(timing[0], "latencies")
+    rates = rates * (len(limits) if len(rates) == 1 else 1)
+    latencies = dict(zip(links, latencies * (len(links) if len(latencies) == 1 else 1)))
+    load = numbers(timing[0], "blocks")[3]
+    return [
+        (limit, rate, load + max(latencies[link] for link in limit))
+        for limit, rate in zip(limits, rates)
+    ]
+
+
+def channels_over(program):
+    """How many blocks of a program send or get over each link."""
+    blocks = re.search(r"coll\.program .* blocks = (\d+)", program)
+    result, rank, spread = {}, 0, 1
+    for line in program.splitlines():
+        if found := re.match(r"\s*coll\.rank (\d+)", line):
+            rank = int(found[1])
+        elif found := re.match(r"\s*coll\.channel to (\d+)(?: spread = (\d+))?", line):
+            peer, spread, seen = int(found[1]), int(found[2] or 1), False
+        elif found := re.match(r"\s*coll\.(put|get|reduce)\b", line):
+            link = (rank, peer) if found[1] == "put" else (peer, rank)
+            if not seen:
+                result[link] = result.get(link, 0) + spread * int(blocks[1] if blocks else 1)
+            seen = True
+    return result
+
+
+def check_under_way(report, text, program):
+    """K9: what fills a limit is what it carries while a byte loads and travels."""
+    size = re.search(r"\.maxntid (\d+)|\.max_flat_workgroup_size: +(\d+)", text)
+    each = MIN_UNDER_WAY if re.search(r"coll\.program .* ll\b", program) else 8 * 16
+    blocks, least = channels_over(program), None
+    for limit, rate, time in read_limits(program):
+        used = sum(blocks.get(link, 0) for link in limit)
+        if used:
+            has, needs = used * int(size[1] or size[2]) * each, rate * 1e3 * time
+            least = min(least or (has / needs, has, needs), (has / needs, has, needs))
+    if not least:
+        print(f"  K9  {'fullest limit':24} not measured: no clock says what blocks load")
+    else:
+        ratio, has, needs = least
+        value = f"{has / 1024:.0f} KiB under way"
+        report.gate("K9", "fullest limit", value, f">= {needs / 1024:.0f} KiB", ratio >= 1)
+
+
 def check_steps(report, kernels, text):
     """K4 and K5 for the kernels."""
     tables = read_tables(text)
@@ -489,6 +551,8 @@ def main():
             check_registers(report, path, text, options.ptxas, options.registers)
         else:
             check_gcn(report, functions, text)
+        if program:
+            check_under_way(report, text, program)
         failed += report.failed
     print("all gates hold" if not failed else f"{failed} gates failed")
     return 1 if failed else 0
