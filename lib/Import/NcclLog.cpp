@@ -12,7 +12,8 @@
 //   node7:310:377 [0] NCCL INFO CPU/0-0 (1/2/-1)
 //   node7:310:377 [0] NCCL INFO ==========================================
 //
-// The first whole one of each host is taken.
+// Communicators of some GPUs of a host have less, so that the one with the most
+// GPUs is taken of each host.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +24,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace sccl;
@@ -93,50 +95,62 @@ static Error noWholeSystem(const ImportFile &file, StringRef host) {
                      "it with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH");
 }
 
-/// The topologies of a log: of each process the first one, in their order.
+/// The topologies of a log with their writers, in the order of their
+/// beginnings.
 static std::vector<std::pair<std::string, SystemLines>>
 findSystems(const std::vector<LogLine> &lines) {
   std::vector<std::pair<std::string, SystemLines>> systems;
-  std::map<std::string, size_t> systemOf;
+  std::map<std::string, size_t> latest; // by writer
   for (const LogLine &line : lines) {
-    auto known = systemOf.find(line.writer);
-    if (known == systemOf.end()) {
-      if (beginsSystem(line.text)) {
-        systemOf[line.writer] = systems.size();
-        systems.push_back({line.writer, {}});
-      }
-      continue;
+    auto known = latest.find(line.writer);
+    bool isWithin =
+        known != latest.end() && !systems[known->second].second.isWhole;
+    if (isWithin) {
+      SystemLines &system = systems[known->second].second;
+      system.isWhole = StringRef(line.text).trim().starts_with("=====");
+      if (!system.isWhole)
+        system.lines.push_back(line);
+    } else if (beginsSystem(line.text)) {
+      latest[line.writer] = systems.size();
+      systems.push_back({line.writer, {}});
     }
-    SystemLines &system = systems[known->second].second;
-    if (system.isWhole)
-      continue;
-    system.isWhole = StringRef(line.text).trim().starts_with("=====");
-    if (!system.isWhole)
-      system.lines.push_back(line);
   }
   return systems;
+}
+
+/// By host.
+using Systems = std::map<std::string, NcclSystem>;
+
+/// True if `system` is of a host that is in what another one has found: each
+/// host of an NVLink domain finds all of it.
+static bool isInDomain(const Systems::value_type &system,
+                       const Systems &systems) {
+  const auto &[host, own] = system;
+  return llvm::any_of(systems, [&](const Systems::value_type &entry) {
+    const auto &[otherHost, other] = entry;
+    size_t more = other.reading.gpus.size(), here = own.reading.gpus.size();
+    return other.reading.numBoxes > 1 &&
+           std::ranges::includes(other.ranks, own.ranks) &&
+           (more > here || (more == here && otherHost < host));
+  });
 }
 
 Result<std::vector<Reading>> import::readNcclLog(const ImportFile &file) {
   std::vector<std::pair<std::string, SystemLines>> found =
       findSystems(splitNcclLog(file.text));
-  // Whether a topology of a host is whole.
-  std::map<std::string, bool> hosts;
-  std::vector<NcclSystem> systems;
+  std::map<std::string, bool> hosts; // whether one of its topologies is whole
+  Systems systems;
   for (auto &[writer, system] : found) {
-    bool &isRead = hosts[hostOf(writer)];
-    if (isRead || !system.isWhole)
+    std::string host = hostOf(writer);
+    hosts[host] |= system.isWhole;
+    if (!system.isWhole)
       continue;
-    isRead = true;
     Result<NcclSystem> read = readNcclSystem(file, system.lines);
     if (!read)
       return Error{read.error()};
-    // Each host of an NVLink domain has found all of it.
-    bool isKnown = llvm::any_of(systems, [&](const NcclSystem &other) {
-      return other.reading.numBoxes > 1 && other.ranks == read->ranks;
-    });
-    if (!isKnown)
-      systems.push_back(std::move(*read));
+    auto known = systems.try_emplace(host, *read).first;
+    if (known->second.reading.gpus.size() < read->reading.gpus.size())
+      known->second = std::move(*read);
   }
   if (hosts.empty())
     return noWholeSystem(file, "");
@@ -145,14 +159,18 @@ Result<std::vector<Reading>> import::readNcclLog(const ImportFile &file) {
       Result<NcclSystem> cut = readNcclSystem(file, system.lines);
       return cut ? noWholeSystem(file, hostOf(writer)) : Error{cut.error()};
     }
+  std::vector<NcclSystem> sorted;
+  for (const Systems::value_type &system : systems)
+    if (!isInDomain(system, systems))
+      sorted.push_back(system.second);
   auto leastRank = [](const NcclSystem &system) {
     return system.ranks.empty() ? ~0u : *system.ranks.begin();
   };
-  llvm::stable_sort(systems, [&](const NcclSystem &a, const NcclSystem &b) {
+  llvm::stable_sort(sorted, [&](const NcclSystem &a, const NcclSystem &b) {
     return leastRank(a) < leastRank(b);
   });
   std::vector<Reading> readings;
-  for (NcclSystem &system : systems) {
+  for (NcclSystem &system : sorted) {
     if (!readings.empty()) // they are the same
       system.reading.assumptions.clear();
     readings.push_back(std::move(system.reading));
