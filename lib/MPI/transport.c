@@ -234,6 +234,8 @@ static int pollMessages(void *context, scclCompletion *ended, int most,
   *count = 0;
   if (messages->isFinalized)
     return transportFinalized;
+  if (most == 0)
+    return 0;
   holdErrors(messages);
   error = MPI_Testsome(tested, messages->requests, &done, messages->indices,
                        messages->statuses);

@@ -118,6 +118,9 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
   Patience::begin(group->ranksHere());
   Status status = attempt([&] {
     Status status = group->poison();
+    // What stays in shared memory would not see it.
+    if (status.ok())
+      status = group->checkTransport();
     return status.ok() ? static_cast<MessagePlan &>(plan).execute(flight)
                        : status;
   });

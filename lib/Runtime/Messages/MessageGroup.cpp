@@ -205,6 +205,13 @@ Status MessageGroup::fail(int error, const std::string &what) const {
           what + ": " + transport.errorText(transport.context, error)};
 }
 
+Status MessageGroup::checkTransport() const {
+  int none = 0;
+  int error = transport.poll(transport.context, nullptr, 0, &none);
+  // Words only where they are needed: launches do not allocate.
+  return error == 0 ? Status() : fail(error, "cannot exchange messages");
+}
+
 Status MessageGroup::reserve(unsigned count, unsigned tags) {
   constexpr unsigned most = 1 << 24;
   if (count > most)

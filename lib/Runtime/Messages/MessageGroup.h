@@ -81,6 +81,8 @@ public:
   /// Fills in those of the messages that have ended, of which there is room for
   /// all, and reads what others have to say. Fails if the group is out of use.
   Status poll(scclCompletion *ended, unsigned &count);
+  /// Fails if the transport has come to its end.
+  Status checkTransport() const;
   /// The next `poll` reads in any case; it may leave out the transport while
   /// that has nothing of this rank.
   void hurry() { idlePolls = 0; }
