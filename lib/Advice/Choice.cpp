@@ -244,7 +244,8 @@ std::optional<Error> Choice::rateWays(const Cut &cut, PieceOrder order) {
       continue;
     if (auto error = rate(variant))
       return error;
-    if (auto it = rated.find(variant); it != rated.end() && it->second > limit)
+    if (auto it = rated.find(variant);
+        i == 0 && it != rated.end() && it->second > limit)
       break;
   }
   return std::nullopt;
