@@ -124,14 +124,14 @@ Result<double> Adviser::timeOf(const Traffic &traffic, const Variant &variant,
   return result->microseconds;
 }
 
-/// Improves the advice for one size, if the program is faster.
+/// Improves the advice for one size, if the program is faster by `gain`.
 std::optional<Error> Adviser::simulateAt(size_t number, const Traffic &traffic,
-                                         const Variant &variant) {
+                                         const Variant &variant, double gain) {
   SizeAdvice &size = advice.sizes[number];
   Result<double> time = timeOf(traffic, variant, double(size.bytes));
   if (!time)
     return Error{time.error()};
-  if (*time < size.microseconds) {
+  if (*time * gain < size.microseconds) {
     take(variant, number, *time);
     size.way = ways[variant.way].name;
     taken.insert_or_assign(size.bytes, variant);

@@ -61,13 +61,15 @@ private:
   Result<bool> isAsDrafted(const Variant &variant, double bytes);
   std::optional<Error> tryVariant(const Variant &variant);
   std::optional<Error> simulateAt(size_t number, const Traffic &traffic,
-                                  const Variant &variant);
+                                  const Variant &variant, double gain = 1);
   std::optional<Error> simulateProgram(const Traffic &traffic,
                                        const Variant &variant,
                                        size_t firstSize = 0);
   std::vector<std::pair<size_t, size_t>> switches() const;
   std::vector<Variant> bestOf(std::pair<size_t, size_t> sizes) const;
   std::optional<Error> addBetween(std::pair<size_t, size_t> sizes);
+  std::vector<size_t> inOrder() const;
+  std::optional<Error> tryNeighbours();
   void take(const Variant &variant, size_t size, double microseconds);
   void takeDrafts();
   void estimate(const Variant &variant, size_t size);

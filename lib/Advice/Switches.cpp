@@ -18,13 +18,38 @@
 using namespace sccl;
 using namespace sccl::advice;
 
+/// The numbers of the sizes, ascending by their bytes.
+std::vector<size_t> Adviser::inOrder() const {
+  std::vector<size_t> order(advice.sizes.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::sort(order, {}, [&](size_t i) { return advice.sizes[i].bytes; });
+  return order;
+}
+
+/// Takes the program of a neighbouring size where it is clearly faster: it may
+/// not have been ranked for this one.
+std::optional<Error> Adviser::tryNeighbours() {
+  std::vector<size_t> order = inOrder();
+  for (size_t i = 0; i < order.size(); ++i)
+    for (size_t other : {i - 1, i + 1}) {
+      if (other >= order.size())
+        continue;
+      auto it = taken.find(advice.sizes[order[other]].bytes);
+      if (it == taken.end() || !programs.contains(it->second))
+        continue;
+      const Variant variant = it->second;
+      if (auto error =
+              simulateAt(order[i], programs.at(variant), variant, asGood))
+        return error;
+    }
+  return std::nullopt;
+}
+
 /// Pairs of neighbouring sizes that have different best schedules, and are not
 /// near each other.
 std::vector<std::pair<size_t, size_t>> Adviser::switches() const {
   constexpr double near = 1.25;
-  std::vector<size_t> order(advice.sizes.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::ranges::sort(order, {}, [&](size_t i) { return advice.sizes[i].bytes; });
+  std::vector<size_t> order = inOrder();
   auto wholeOf = [&](size_t i) {
     size_t number = advice.sizes[i].candidate;
     auto it = wholes.find(number);
@@ -100,7 +125,7 @@ std::optional<Error> Adviser::findSwitches() {
       advice.sizes.erase(advice.sizes.begin() + known, advice.sizes.end());
   }
   if (!deadline.isOver())
-    return std::nullopt;
+    return tryNeighbours();
   advice.stopped = deadline.reason();
   return finish();
 }
