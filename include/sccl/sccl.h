@@ -171,8 +171,7 @@ typedef struct scclTransport {
   /** `bytes` is the most that it may have. `peer` may be SCCL_ANY_RANK. */
   int (*receive)(void *context, int request, void *data, size_t bytes, int peer,
                  int tag);
-  /** Returns up to `most` messages that have ended, and how many they are. With
-   * none it says whether there can be any: each launch asks once. */
+  /** Returns up to `most` messages that have ended, and how many: 0 of 0. */
   int (*poll)(void *context, scclCompletion *ended, int most, int *count);
   /** Gives up what is under way and frees the context. The last call. With
    * `failed` peers may be gone. */

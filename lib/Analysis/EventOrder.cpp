@@ -9,9 +9,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <algorithm>
-#include <numeric>
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -132,7 +129,7 @@ public:
         signals(program.signals.size()) {
     if (program.hasLL) {
       ends = clocks;
-      words.resize(program.firstWords.back());
+      words.resize(program.numWords);
     }
     for (auto [i, component] : llvm::enumerate(components))
       positions.try_emplace(component, i);
@@ -201,9 +198,9 @@ private:
       Clock chunk = clocks[event.channel];
       for (const SlotRange &read : transfer.reads)
         if (read.buffer == Buffer::Scratch)
-          join(chunk, words[program.firstWords[read.rank] + read[i]]);
+          join(chunk, words[program.wordNumbers[read.rank][read[i]]]);
       if (transfer.write.buffer == Buffer::Scratch)
-        words[program.firstWords[transfer.write.rank] + transfer.write[i]] =
+        words[program.wordNumbers[transfer.write.rank][transfer.write[i]]] =
             chunk;
       hear(event.channel, chunk, transfer.chunkAt(i) % program.perSegment);
       join(during, chunk);
@@ -258,27 +255,33 @@ private:
   std::vector<Ticks> ticks;                ///< of each channel
   std::vector<Clock> clocks, ends;         ///< likewise
   std::vector<Clock> signals;              ///< by number
-  /// What the LL words in each slot of scratch tell, see firstWords.
+  /// What LL words tell, by their number.
   std::vector<Clock> words;
   /// By rank: the lowest position of a chunk that tells of a component.
   llvm::DenseMap<uint32_t, Clock> heard;
   Clock during, throughout; ///< of the op that is executed
 };
 
-/// Finds the slots of scratch that hold LL words.
+/// Numbers the slots of scratch that hold LL words. What is between them costs
+/// a number, and no clock.
 void EventOrder::numberWords() {
-  firstWords.assign(endParts.size() + 1, 0);
-  auto count = [&](const SlotRange &range) {
-    size_t &slots = firstWords[range.rank + 1];
+  constexpr uint32_t none = ~0u;
+  wordNumbers.assign(endParts.size(), {});
+  numWords = 0;
+  auto number = [&](const SlotRange &range) {
+    std::vector<uint32_t> &slots = wordNumbers[range.rank];
     for (unsigned i = 0; range.buffer == Buffer::Scratch && i < range.size();
-         ++i)
-      slots = std::max(slots, size_t(range[i]) + 1);
+         ++i) {
+      if (range[i] >= slots.size())
+        slots.resize(size_t(range[i]) + 1, none);
+      if (slots[range[i]] == none)
+        slots[range[i]] = numWords++;
+    }
   };
   for (const Transfer &transfer : transfers) {
-    llvm::for_each(transfer.reads, count);
-    count(transfer.write);
+    llvm::for_each(transfer.reads, number);
+    number(transfer.write);
   }
-  std::partial_sum(firstWords.begin(), firstWords.end(), firstWords.begin());
 }
 
 void EventOrder::answer() {

@@ -130,8 +130,9 @@ private:
 
   std::vector<Event> events;
   std::vector<Transfer> transfers; ///< in a program with LL words
-  /// By rank, the number of its first slot of scratch among those of all.
-  std::vector<size_t> firstWords;
+  /// By rank and slot of scratch, a number among those that hold LL words.
+  std::vector<std::vector<uint32_t>> wordNumbers;
+  uint32_t numWords = 0;
   /// The channel and its time at each signal, by number.
   std::vector<std::pair<uint32_t, uint32_t>> signals;
   llvm::DenseMap<FlagKey, uint32_t> signalNumbers;
