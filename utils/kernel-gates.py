@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+from cycles import cycles
 from lowered_program import channels_over, read_limits, read_program
 
 ABI = pathlib.Path(__file__).resolve().parents[1] / "include/sccl/ABI"
@@ -64,7 +65,6 @@ class Function:
         ]
         return [self.code[a : b + 1] for a, b in inner]
 
-
     def successors(self, at):
         op, operands = self.code[at]
         if re.match(r"ret|exit|trap|s_setpc|s_endpgm", op):
@@ -78,22 +78,8 @@ class Function:
     def rounds(self):
         """The code of each outermost loop, once: what can come to itself again."""
         size = len(self.code)
-        reached = []
-        for start in range(size):
-            seen, work = set(), [start]
-            while work:
-                for to in self.successors(work.pop()):
-                    if to < size and to not in seen:
-                        seen.add(to)
-                        work.append(to)
-            reached.append(seen)
-        result, taken = [], set()
-        for at in range(size):
-            if at in reached[at] and at not in taken:
-                together = [i for i in sorted(reached[at]) if at in reached[i]]
-                taken.update(together)
-                result.append(together)
-        return result
+        after = [[to for to in self.successors(at) if to < size] for at in range(size)]
+        return cycles(after)
 
 
 def parse(text, is_ptx):
