@@ -24,10 +24,9 @@ public:
   /// An LL word is one access, so nothing else has to be ordered.
   void run(bool sends, StringRef sources) {
     for (const Instruction &op : function.code) {
-      bool isWord = reachesWords(function, flow, op);
-      if (isPlainLoad(op) && isWord)
+      if (isPlainLoad(op) && reachesWords(function, flow, op))
         report(op, "an LL word is loaded without relaxed order");
-      if (isPlainStore(op) && (sends || isWord))
+      if (isPlainStore(op) && (sends || reachesWords(function, flow, op)))
         report(op, "an LL word is stored without relaxed order");
     }
     if (sends && llvm::none_of(function.code, isRelaxedStore))
