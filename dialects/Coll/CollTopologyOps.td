@@ -120,9 +120,10 @@ def Coll_TimingOp : Coll_Op<"timing", [HasParent<"TopologyOp">]> {
     take no time. A transfer takes `start` microseconds from its turn to its
     first byte, and a barrier `barrier` microseconds. `blocks` says what one
     thread block loads, sends over a link or gets, and handles of LL words, in
-    GB/s, and how many microseconds a load takes; `flags` how many microseconds a signal takes before the flag leaves, and
-    a wait after it has come; `launch` those before a program begins. What is not
-    there takes no time, and has no limit.
+    GB/s, and how many microseconds a load takes; `flags` how many microseconds a
+    signal takes before the flag leaves, and a wait after it has come; `launch`
+    those before a program begins. What is not there takes no time, and has no
+    limit.
 
     **Constraints**
     - (timing_c1) there are as many `latencies` as links and as many `rates` as

@@ -75,15 +75,13 @@ private:
   }
   void addTransfer(uint32_t channel, const DraftTransfer &transfer,
                    double bytes) {
-    bool isCopy = isLocal(channel);
-    auto inputs = std::max(unsigned(transfer.reads.size()), 1u);
-    bool isWords = options.ll && (transfer.isScratch || readsScratch(transfer));
-    add({.kind = isCopy ? Kind::Copy : Kind::Push,
-         .link = linkOf(channel),
-         .bytes = bytes,
-         .inputs = isWords && !transfer.isScratch ? 2 * inputs : inputs,
-         .accesses = accessesOf(inputs, isWords),
-         .isWords = isWords});
+    Action action{.kind = isLocal(channel) ? Kind::Copy : Kind::Push,
+                  .link = linkOf(channel),
+                  .bytes = bytes};
+    action.setOperands(transfer.reads.size(),
+                       options.ll && readsScratch(transfer),
+                       options.ll && transfer.isScratch);
+    add(action);
   }
   void spreadChannels();
   void chooseBlocks();
@@ -250,7 +248,7 @@ void DraftFlags::addWords(uint32_t channel) {
              .flag = wordFlag(writer),
              .value = 1,
              .isWords = true});
-    addTransfer(channel, transfer, transfer.isScratch ? 2 : 1);
+    addTransfer(channel, transfer, 1);
     if (transfer.isScratch)
       add({.kind = Kind::Signal,
            .link = linkOf(channel),

@@ -24,6 +24,19 @@ Timing Timing::withHops(double hopTime) const {
   return result;
 }
 
+void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
+  isWords = readsWords || writesWords;
+  inputs = std::max(operands, 1u);
+  // The first two operands are loaded together, and of LL words four of the
+  // others.
+  unsigned others = inputs - 1, group = isWords ? 4 : 1;
+  accesses = std::max(1u, (others + group - 1) / group + isWords);
+  if (writesWords)
+    bytes *= 2;
+  else if (readsWords)
+    inputs *= 2;
+}
+
 Timing Timing::uniform(const Topology &topology, double latency,
                        double unitRate) {
   Timing timing;

@@ -97,9 +97,7 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
       src = read.rank;
   unsigned dst = transfer.write.rank;
   addLLWaits(transfer);
-  Action action{.kind = Kind::Copy,
-                .bytes = transfer.size() * chunkBytes,
-                .inputs = unsigned(transfer.reads.size())};
+  Action action{.kind = Kind::Copy, .bytes = transfer.size() * chunkBytes};
   if (src != dst) {
     FailureOr<unsigned> link = linkOf(src, dst, op);
     if (failed(link))
@@ -107,17 +105,11 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
     action.kind = src == rank ? Kind::Push : Kind::Pull;
     action.link = *link;
   }
-  bool writesWords = holdsLL(program, transfer.write);
   bool readsWords = llvm::any_of(transfer.reads, [&](const SlotRange &read) {
     return holdsLL(program, read);
   });
-  action.isWords = writesWords || readsWords;
-  action.accesses = accessesOf(action.inputs, action.isWords);
-  // LL words have twice the bytes of their data, on either side.
-  if (writesWords)
-    action.bytes *= 2;
-  else if (readsWords)
-    action.inputs *= 2;
+  action.setOperands(transfer.reads.size(), readsWords,
+                     holdsLL(program, transfer.write));
   actions().push_back(action);
   addLLSignals(transfer, action.link);
   return success();

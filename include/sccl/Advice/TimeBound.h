@@ -29,9 +29,10 @@ namespace sccl {
 /// least rho times its bandwidth of each chunk's bytes. It is busy for so long,
 /// and the last of its bytes then takes a latency to be known of.
 ///
-/// A hop takes the shortest transfer and the latency of its link; if flags tell of
-/// it, what a signal and a wait take as well; or else twice the bytes, as LL words,
-/// which a transfer within the rank delivers in the end. A program does either.
+/// A hop takes the shortest transfer and the latency of its link; if flags tell
+/// of it, what a signal and a wait take as well; or else twice the bytes, as LL
+/// words, which a transfer within the rank delivers in the end. A program does
+/// either.
 struct TimeBound {
   /// Of programs of one kind, without the launch.
   struct Kind {

@@ -23,7 +23,6 @@
 
 #include "sccl/Model/Topology.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -69,13 +68,6 @@ struct Timing {
                         double unitRate);
 };
 
-/// How many loads of a transfer of so many operands wait for each other: the
-/// first two are together, and of LL words four of the others.
-constexpr unsigned accessesOf(unsigned operands, bool isWords) {
-  unsigned others = operands - 1, group = isWords ? 4 : 1;
-  return std::max(1u, (others + group - 1) / group + isWords);
-}
-
 /// What a channel does next.
 struct Action {
   enum class Kind : uint8_t {
@@ -100,6 +92,11 @@ struct Action {
   /// Of LL words. They tell of themselves, so that a signal and a wait take no
   /// time of their own.
   bool isWords = false;
+
+  /// Makes a transfer of `bytes` of data one of so many operands (0 is 1). LL
+  /// words have twice the bytes of their data, whether they are read or
+  /// written.
+  void setOperands(unsigned operands, bool readsWords, bool writesWords);
 };
 
 /// What the channels of all ranks do in one launch.
