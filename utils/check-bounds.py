@@ -85,6 +85,7 @@ def load_clp():
 
 class Machine:
     """GPUs are the first vertices. Rates are bytes per microsecond, in each direction."""
+    kind = "cable"  # NVLink and xGMI have blocks and a launch, but not without copies
 
     def __init__(self, gpus, switches, rates):
         self.gpus, self.switches, self.rates = gpus, switches, dict(rates)
@@ -103,7 +104,7 @@ class Machine:
         for (a, b), rate in sorted(self.rates.items()):
             lines.append(f'  coll.edge "{self.name(a)}" -> "{self.name(b)}" both_ways '
                          f'bandwidth = "{rate}" from "chance" latency = "0" '
-                         'from "chance" kind = "cable"')
+                         f'from "chance" kind = "{self.kind}"')
         return "\n".join(lines + ["}"]) + "\n"
 
     def links(self):
@@ -247,6 +248,7 @@ def lose(rng, machine):
 def try_case(args, seed, folder):
     """What was tried, "skipped" if there is no such collective, and what is wrong."""
     rng = random.Random(seed)
+    Machine.kind = ["cable", "NVLink4", "xGMI3"][seed % 3]
     machine = random_machine(rng)
     collective = rng.choice(COLLECTIVES)
     options, left = lose(rng, machine)

@@ -132,8 +132,21 @@ static void addBlocks(const Machine &machine, MachineTiming &result) {
   }
 }
 
+void sccl::setCopies(std::optional<double> copies, Timing &timing,
+                     std::vector<std::string> &assumptions) {
+  timing.copyRate = copies.value_or(assumedCopyRate) * 1e3;
+  if (!copies)
+    assumptions.push_back(llvm::formatv(
+        "copies within a rank at {0} GB/s (assumed)", assumedCopyRate));
+  if (timing.copyRate > 0)
+    return;
+  timing = {std::move(timing.latencies), std::move(timing.rates)};
+  assumptions.push_back("only links and their latencies take time");
+}
+
 MachineTiming sccl::timingOf(const Derivation &derivation,
-                             const LatencyByKind &latencies) {
+                             const LatencyByKind &latencies,
+                             std::optional<double> copies) {
   LatencyFinder finder(latencies);
   MachineTiming result;
   for (const std::vector<unsigned> &route : derivation.routes) {
@@ -144,7 +157,9 @@ MachineTiming sccl::timingOf(const Derivation &derivation,
   }
   result.timing.rates = bytesPerMicrosecond(derivation.rates);
   result.assumptions = finder.assumptions();
-  addBlocks(derivation.routed, result);
+  if (copies != 0)
+    addBlocks(derivation.routed, result);
+  setCopies(copies, result.timing, result.assumptions);
   result.unused = finder.unused();
   return result;
 }
@@ -210,11 +225,12 @@ static std::string classOf(const BoundTopology &bound, const Machine &machine) {
 }
 
 Result<MachineFabric> sccl::fabricOf(const Derivation &derivation,
-                                     const LatencyByKind &latencies) {
+                                     const LatencyByKind &latencies,
+                                     std::optional<double> copies) {
   Result<BoundTopology> bound = boundTopology(derivation);
   if (!bound)
     return Error{bound.error()};
-  MachineTiming own = timingOf(derivation, latencies);
+  MachineTiming own = timingOf(derivation, latencies, copies);
   Timing ofBounds = boundTimingOf(*bound, derivation.routed, latencies);
   ofBounds.accessTime = own.timing.accessTime;
   ofBounds.signalTime = own.timing.signalTime;

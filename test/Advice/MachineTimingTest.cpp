@@ -41,7 +41,7 @@ TEST(MachineTiming, SumsOverRoutesAndSaysWhatIsAssumed) {
                    0.25 + assumed);
   EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(1, 0)],
                    2 * assumed);
-  ASSERT_EQ(timing.assumptions.size(), 2u);
+  ASSERT_EQ(timing.assumptions.size(), 3u);
   EXPECT_NE(timing.assumptions[1].find("a thread block loads"),
             std::string::npos);
   EXPECT_GT(timing.timing.loadRate, timing.timing.sendRate);
@@ -56,8 +56,25 @@ TEST(MachineTiming, TheUsersNumbersComeFirst) {
   Result<Derivation> derivation = deriveTopology(twoGpus());
   ASSERT_TRUE(bool(derivation)) << derivation.error();
   MachineTiming timing = timingOf(*derivation, {{"NVLink", 3}});
-  EXPECT_EQ(timing.assumptions.size(), 1u); // of blocks
+  EXPECT_EQ(timing.assumptions.size(), 2u); // of blocks and copies
   EXPECT_DOUBLE_EQ(
       timing.timing.latencies[*derivation->topology.findLink(1, 0)], 6);
-  EXPECT_EQ(timingOf(*derivation, {{"", 1}}).assumptions.size(), 1u);
+  EXPECT_EQ(timingOf(*derivation, {{"", 1}}).assumptions.size(), 2u);
+}
+
+TEST(MachineTiming, OnlyLinksTakeTimeIfCopiesTakeNone) {
+  Result<Derivation> derivation = deriveTopology(twoGpus());
+  ASSERT_TRUE(bool(derivation)) << derivation.error();
+  MachineTiming all = timingOf(*derivation, {}, 500);
+  EXPECT_EQ(all.timing.copyRate, 500e3);
+  MachineTiming links = timingOf(*derivation, {}, 0);
+  EXPECT_EQ(links.timing.latencies, all.timing.latencies);
+  EXPECT_EQ(links.timing.rates, all.timing.rates);
+  const Timing &timing = links.timing;
+  EXPECT_EQ(timing.copyRate + timing.loadRate + timing.sendRate +
+                timing.wordRate + timing.leastTime() + timing.flagTime() +
+                timing.launchTime,
+            0);
+  EXPECT_EQ(links.assumptions.back(),
+            "only links and their latencies take time");
 }

@@ -38,7 +38,6 @@ std::optional<MachineSpeeds> driver::loadSpeeds(llvm::StringRef name) {
     fail(made.error());
     return std::nullopt;
   }
-  made->fabric.timing.copyRate = assumedCopyRate * 1e3;
   return MachineSpeeds{{name.str(), std::move(derivation->topology)},
                        std::move(made->fabric), std::move(made->boundClass)};
 }

@@ -72,8 +72,8 @@ static cl::opt<double>
               cl::init(25), cl::sub(planCommand()));
 static cl::opt<double>
     copyBandwidth("copy-bandwidth",
-                  cl::desc("GB/s of copies within a rank; 0 means that they "
-                           "take no time"),
+                  cl::desc("GB/s of copies within a rank; 0 means that only "
+                           "links and their latencies take time"),
                   cl::init(assumedCopyRate), cl::sub(planCommand()));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
                                  cl::init("1KiB"), cl::sub(planCommand()));
@@ -95,6 +95,12 @@ static cl::opt<bool>
               cl::sub(planCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
+
+static std::optional<double> givenCopies() {
+  if (copyBandwidth.getNumOccurrences())
+    return copyBandwidth;
+  return std::nullopt;
+}
 
 bool driver::planChosen() { return bool(planCommand()); }
 
@@ -142,7 +148,7 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
   std::optional<Derivation> derivation = derive(machine);
   if (!derivation)
     return std::nullopt;
-  Result<MachineFabric> made = fabricOf(*derivation, given);
+  Result<MachineFabric> made = fabricOf(*derivation, given, givenCopies());
   if (!made) {
     fail(made.error());
     return std::nullopt;
@@ -195,6 +201,7 @@ loadPlainTopology(const LatencyByKind &given) {
   if (!isGiven)
     result.assumptions.push_back(
         llvm::formatv("latency of {0} us for each link (assumed)", latency));
+  setCopies(givenCopies(), result.fabric.timing, result.assumptions);
   return result;
 }
 
@@ -267,17 +274,12 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
     fabrics = {std::move(*plain)};
   if (!fabrics)
     return std::nullopt;
-  for (NamedFabric &named : *fabrics) {
+  for (const NamedFabric &named : *fabrics) {
     const Topology &topology = named.fabric.topology;
     if (topology.links().empty() && topology.numRanks() > 1) {
       fail(topology.name() + " has no links: there is nothing to plan for");
       return std::nullopt;
     }
-    named.fabric.timing.copyRate = copyBandwidth * 1e3;
-    if (!copyBandwidth.getNumOccurrences())
-      named.assumptions.push_back(
-          llvm::formatv("copies within a rank at {0} GB/s (assumed)",
-                        copyBandwidth.getValue()));
   }
   return fabrics;
 }

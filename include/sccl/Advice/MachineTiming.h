@@ -12,6 +12,7 @@
 #include "sccl/Machine/Derivation.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace sccl {
@@ -22,7 +23,7 @@ using LatencyByKind = std::map<std::string, double, std::less<>>;
 
 /// What is assumed where neither the machine nor the user says.
 LatencyByKind assumedLatencies();
-/// GB/s of copies within a rank, which no machine says.
+/// GB/s of copies within a rank, which no machine gives.
 inline constexpr double assumedCopyRate = 1000;
 
 struct MachineTiming {
@@ -36,8 +37,15 @@ struct MachineTiming {
 /// How fast the links and limits of what was derived from a machine are. The
 /// latency of a link is the sum over the edges of its route: what the machine
 /// says, else what `latencies` says of the edge's kind, else what is assumed.
+/// For `copies` see setCopies.
 MachineTiming timingOf(const Derivation &derivation,
-                       const LatencyByKind &latencies = {});
+                       const LatencyByKind &latencies = {},
+                       std::optional<double> copies = {});
+
+/// Sets GB/s of copies within a rank, assumed if not given. If they are 0, only
+/// links and their latencies take time.
+void setCopies(std::optional<double> copies, Timing &timing,
+               std::vector<std::string> &assumptions);
 
 struct MachineFabric {
   Fabric fabric;
@@ -53,7 +61,8 @@ inline constexpr const char *boundClass =
 /// its own rates, whatever way transfers take, and each link at the latency of
 /// the fastest way. Fails where `boundTopology` does.
 Result<MachineFabric> fabricOf(const Derivation &derivation,
-                               const LatencyByKind &latencies = {});
+                               const LatencyByKind &latencies = {},
+                               std::optional<double> copies = {});
 
 } // namespace sccl
 
