@@ -63,11 +63,54 @@ static Rational sharedBandwidth(const Edge &edge,
 /// Adds where the topology is not the machine.
 static void addDeviation(Derivation &derivation, std::string note) {
   derivation.notes.push_back(note);
-  derivation.deviations.push_back(std::move(note));
+  derivation.deviations.push_back(
+      note + "; times, and bounds on them, are of the machine");
 }
 
-/// The sets of links that edges carry, in order of the edges. Says of each edge
-/// whether it carries any.
+/// The topology of `routes` without limits.
+static Result<Topology> linksOf(const Machine &machine,
+                                const std::vector<Route> &routes) {
+  Topology topology(machine.name(), unsigned(machine.gpus().size()));
+  for (const Route &route : routes)
+    if (Result<unsigned> link = topology.addLink(route.src, route.dst); !link)
+      return Error{link.error()};
+  return topology;
+}
+
+/// Leaves out routes from or to ranks outside of `groups` if an edge carries a
+/// larger part of them than of any route between members, which would count for
+/// these as well. Says how many.
+static void leaveOutOthers(const RankGroups &groups, std::vector<Route> &routes,
+                           Derivation &derivation) {
+  std::vector<bool> isMember(derivation.topology.numRanks());
+  for (const std::vector<unsigned> &group : groups)
+    for (unsigned member : group)
+      isMember[member] = true;
+  auto isOfMembers = [&](const Route &route) {
+    return isMember[route.src] && isMember[route.dst];
+  };
+  std::vector<Rational> most(derivation.routed.edges().size());
+  for (const Route &route : routes)
+    for (const Share &share : route.shares)
+      if (isOfMembers(route))
+        most[share.edge] = std::max(most[share.edge], share.part);
+  size_t numLeftOut = std::erase_if(routes, [&](const Route &route) {
+    return !isOfMembers(route) &&
+           std::ranges::any_of(route.shares, [&](const Share &share) {
+             return most[share.edge] > Rational(0) &&
+                    share.part > most[share.edge];
+           });
+  });
+  if (numLeftOut)
+    addDeviation(
+        derivation,
+        std::to_string(numLeftOut) +
+            " links of GPUs outside of groups are left out, for which "
+            "edges would carry less of the links between members; R/C, "
+            "and bounds on it, are without them");
+}
+
+/// The sets of links that edges carry, in order of the edges.
 static SetLimits collectLimits(const std::vector<Route> &routes,
                                Derivation &derivation) {
   const std::vector<Edge> &edges = derivation.routed.edges();
@@ -81,8 +124,7 @@ static SetLimits collectLimits(const std::vector<Route> &routes,
   SetLimits limits;
   unsigned numUneven = 0;
   for (unsigned number = 0; number < links.size(); ++number) {
-    derivation.isUsed.push_back(!links[number].empty());
-    if (derivation.isUsed.back())
+    if (!links[number].empty())
       limits.add(std::move(links[number]),
                  sharedBandwidth(edges[number], parts[number], numUneven));
   }
@@ -135,25 +177,28 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
   auto numRanks = static_cast<unsigned>(machine.gpus().size());
   if (numRanks < 1 || numRanks > Topology::maxRanks)
     return wrongNumberOfGpus(machine);
-  std::vector<std::string> notes;
+  MergeNotes notes;
   Machine merged = mergeParallelSwitches(machine, notes);
   Result<std::vector<Route>> routes = findRoutes(merged);
   if (!routes)
     return Error{routes.error()};
-  Derivation derivation = {Topology(machine.name(), numRanks),
-                           0,
-                           0,
-                           std::move(merged),
-                           {},
-                           std::move(notes)};
-  for (Route &route : *routes) {
-    Result<unsigned> link = derivation.topology.addLink(route.src, route.dst);
-    if (!link)
-      return Error{link.error()};
-    derivation.routes.push_back(std::move(route.path));
-  }
-  if (std::optional<Error> error = checkConnected(machine, derivation.topology))
+  Result<Topology> topology = linksOf(machine, *routes);
+  if (!topology)
+    return Error{topology.error()};
+  if (std::optional<Error> error = checkConnected(machine, *topology))
     return *error;
+  Derivation derivation = {std::move(*topology),   0,  0,
+                           std::move(merged),      {}, std::move(notes.all),
+                           std::move(notes.uneven)};
+  derivation.isUsed.resize(derivation.routed.edges().size());
+  for (const Route &route : *routes)
+    for (const Share &share : route.shares)
+      derivation.isUsed[share.edge] = true;
+  if (!options.groups.empty())
+    leaveOutOthers(options.groups, *routes, derivation);
+  derivation.topology = *linksOf(machine, *routes);
+  for (Route &route : *routes)
+    derivation.routes.push_back(std::move(route.path));
   SetLimits limits = collectLimits(*routes, derivation);
   if (std::optional<Error> error =
           addLimits(derivation, limits.all(), options))

@@ -173,8 +173,7 @@ static bool areProportional(const Machine &machine,
 }
 
 static void addNotes(const Machine &machine,
-                     const std::vector<unsigned> &leaderOf,
-                     std::vector<std::string> &notes) {
+                     const std::vector<unsigned> &leaderOf, MergeNotes &notes) {
   // The boxes are often alike: one line for all groups of a size.
   std::map<std::pair<size_t, bool>, std::vector<unsigned>> alike;
   for (const auto &[leader, members] : groupsOf(leaderOf))
@@ -188,14 +187,16 @@ static void addNotes(const Machine &machine,
           ", and " + std::to_string(leaders.size() - 1) + " more such groups,";
     line += " join the same GPUs and act as one";
     if (!key.second)
-      line += ", although not all GPUs are wired to them alike; this assumes "
-              "that traffic is spread over them as needed";
-    notes.push_back(line);
+      line +=
+          ", although not all GPUs are wired to them alike; times are those of "
+          "traffic that is spread over them as needed";
+    notes.all.push_back(line);
+    if (!key.second)
+      notes.uneven.push_back(line);
   }
 }
 
-Machine sccl::mergeParallelSwitches(const Machine &machine,
-                                    std::vector<std::string> &notes) {
+Machine sccl::mergeParallelSwitches(const Machine &machine, MergeNotes &notes) {
   std::vector<unsigned> leaderOf = findLeaders(machine);
   for (const auto &[leader, members] : groupsOf(leaderOf))
     if (!spread(machine, members))
@@ -218,7 +219,7 @@ Machine sccl::mergeParallelSwitches(const Machine &machine,
     Edge &bundle = it->second;
     auto total = sum(bundle.bandwidth.value, edge.bandwidth.value);
     if (!total) { // Not to be counted exactly: leave the switches apart.
-      notes.clear();
+      notes = {};
       return machine;
     }
     bundle.bandwidth.value = *total;
@@ -229,7 +230,7 @@ Machine sccl::mergeParallelSwitches(const Machine &machine,
   }
   for (auto &[ends, edge] : bundles)
     if (!merged.addEdge(edge)) { // A bundle over the limit: likewise.
-      notes.clear();
+      notes = {};
       return machine;
     }
   return merged;

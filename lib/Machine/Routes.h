@@ -29,10 +29,14 @@ struct Route {
 /// there are more than a topology may have.
 Result<std::vector<Route>> findRoutes(const Machine &machine);
 
-/// `machine` with switches that join the same GPUs as one; `notes` gets a line
-/// for each group.
-Machine mergeParallelSwitches(const Machine &machine,
-                              std::vector<std::string> &notes);
+/// A line for each group of switches that became one, and of these the lines
+/// for GPUs that are not wired alike.
+struct MergeNotes {
+  std::vector<std::string> all, uneven;
+};
+
+/// `machine` with switches that join the same GPUs as one.
+Machine mergeParallelSwitches(const Machine &machine, MergeNotes &notes);
 
 } // namespace sccl
 

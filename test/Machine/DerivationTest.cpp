@@ -89,6 +89,7 @@ TEST(Derivation, LosingOneCableOfAPlane) {
             (std::vector<unsigned>{5, 5, 6, 6, 6, 6, 6, 6}));
   ASSERT_EQ(derivation.notes.size(), 1u);
   EXPECT_NE(derivation.notes[0].find("not all GPUs"), std::string::npos);
+  EXPECT_EQ(derivation.deviations, derivation.notes);
 }
 
 TEST(Derivation, SwitchesThatNobodyElseReachesAreNoPlanes) {
@@ -170,6 +171,30 @@ TEST(Derivation, NicsThatAreEquallyNearShareTheTraffic) {
   EXPECT_EQ(bandwidths(topology),
             (std::vector<unsigned>{25, 25, 32, 32, 32, 32, 32, 32, 32, 32, 50,
                                    50, 50, 50}));
+}
+
+/// Two GPUs on both of two switches, and one on each of them. Both parts of a
+/// link between the first two share an edge with a link to another GPU.
+TEST(Derivation, OthersTakeNothingFromMembers) {
+  Builder builder;
+  std::vector<unsigned> gpus = builder.gpus(4);
+  for (unsigned side : {0, 1}) {
+    unsigned chip = builder.add(VertexKind::Switch, "s" + std::to_string(side));
+    for (unsigned gpu : {0u, 1u, 2u + side})
+      builder.link(gpus[gpu], chip, 50);
+  }
+  Derivation all = builder.derive();
+  EXPECT_EQ(all.topology.links().size(), 10u);
+  EXPECT_EQ(all.rates, std::vector<Rational>(all.rates.size(), 50));
+  DerivationOptions options;
+  options.groups = {{0, 1}};
+  Derivation pair = builder.derive(options);
+  EXPECT_EQ(pair.topology.links(), (std::vector<Link>{{0, 1}, {1, 0}}));
+  EXPECT_EQ(pair.rates, (std::vector<Rational>{100, 100}));
+  EXPECT_EQ(pair.isUsed, all.isUsed);
+  EXPECT_EQ(pair.deviations.size(), 1u);
+  options.groups = {{0, 1, 2}}; // nothing but links of the last one
+  EXPECT_EQ(builder.derive(options).topology.links().size(), 6u);
 }
 
 TEST(Derivation, ScaleDoesNotMatter) {

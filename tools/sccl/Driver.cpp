@@ -237,10 +237,12 @@ static std::optional<coll::MachineOp> onlyMachine(mlir::ModuleOp module) {
 template <typename EmitError>
 static std::optional<Topology>
 topologyOfMachine(Machine machine, RankGroups *boxes, Origin *origin,
-                  EmitError emitError) {
+                  const std::string &groups, EmitError emitError) {
   if (boxes)
     *boxes = ranksByBox(machine);
-  Result<Derivation> derivation = deriveTopology(machine);
+  DerivationOptions options;
+  options.groups = groupsOf(machine, groups);
+  Result<Derivation> derivation = deriveTopology(machine, options);
   if (!derivation) {
     emitError(derivation.error());
     return std::nullopt;
@@ -288,13 +290,15 @@ static RankGroups oneBox(const Topology &topology) {
 }
 
 /// See loadTopology.
-static std::optional<Topology>
-topologyOfName(const std::string &spec, RankGroups *boxes, Origin *origin) {
+static std::optional<Topology> topologyOfName(const std::string &spec,
+                                              RankGroups *boxes, Origin *origin,
+                                              const std::string &groups) {
   auto refuse = [](const std::string &why) { fail(why); };
   if (isMachinePreset(spec)) {
     Result<Machine> machine = makeMachinePreset(spec);
     if (machine)
-      return topologyOfMachine(std::move(*machine), boxes, origin, refuse);
+      return topologyOfMachine(std::move(*machine), boxes, origin, groups,
+                               refuse);
     refuse(machine.error());
     return std::nullopt;
   }
@@ -310,10 +314,10 @@ topologyOfName(const std::string &spec, RankGroups *boxes, Origin *origin) {
 
 std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
                                              std::string *where,
-                                             RankGroups *boxes,
-                                             Origin *origin) {
+                                             RankGroups *boxes, Origin *origin,
+                                             const std::string &groups) {
   if (!looksLikeFile(spec))
-    return topologyOfName(spec.str(), boxes, origin);
+    return topologyOfName(spec.str(), boxes, origin, groups);
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
   if (!module)
@@ -325,7 +329,7 @@ std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
     mlir::FailureOr<Machine> machine = coll::importMachine(*machineOp);
     if (failed(machine))
       return std::nullopt;
-    return topologyOfMachine(std::move(*machine), boxes, origin,
+    return topologyOfMachine(std::move(*machine), boxes, origin, groups,
                              [&](const std::string &why) {
                                machineOp->emitError("has no topology: ") << why;
                              });

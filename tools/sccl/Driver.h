@@ -108,11 +108,13 @@ struct Origin {
 /// failure. `where`, if given, becomes "FILE:LINE:COLUMN: " for messages about
 /// a topology in a file; `boxes`, if given, the ranks of each box, or all in
 /// one where neither a machine nor the topology says; `origin`, if given, what
-/// it was derived from, of which the notes are printed on standard error else.
+/// it was derived from, of which the notes are printed on standard error else;
+/// `groups`, if they take part in what a machine does, the text of --group.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
                                      std::string *where = nullptr,
                                      RankGroups *boxes = nullptr,
-                                     Origin *origin = nullptr);
+                                     Origin *origin = nullptr,
+                                     const std::string &groups = "");
 
 /// The kind that `spelling` names. Prints an error with the list of names and
 /// returns nothing if there is none.

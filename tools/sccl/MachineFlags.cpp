@@ -61,13 +61,22 @@ static bool readNumber(const cl::opt<std::string> &option,
   return true;
 }
 
-std::optional<Derivation> driver::derive(const Machine &machine) {
+RankGroups driver::groupsOf(const Machine &machine, const std::string &text) {
+  if (Result<RankGroups> groups =
+          parseRankGroups(text, unsigned(machine.gpus().size())))
+    return std::move(*groups);
+  return {};
+}
+
+std::optional<Derivation> driver::derive(const Machine &machine,
+                                         const std::string &groups) {
   DerivationOptions options;
   std::optional<Rational> tolerance;
   if (!readNumber(quantumText, options.quantum) ||
       !readNumber(toleranceText, tolerance))
     return std::nullopt;
   options.tolerance = tolerance.value_or(0);
+  options.groups = groupsOf(machine, groups);
   Result<Derivation> derivation = deriveTopology(machine, options);
   if (derivation)
     return std::move(*derivation);

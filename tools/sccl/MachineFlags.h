@@ -73,9 +73,14 @@ std::string findMachineOption();
 /// The same for those of the derivation only.
 std::string findDerivationOption();
 
-/// The topology of a machine by --quantum and --tolerance. Prints an error and
-/// returns nothing if there is none.
-std::optional<Derivation> derive(const Machine &machine);
+/// What --group says of the ranks of `machine`; none if it is no list of
+/// groups.
+RankGroups groupsOf(const Machine &machine, const std::string &text);
+
+/// The topology of a machine by --quantum and --tolerance, for `groups`, if
+/// they are that. Prints an error and returns nothing if there is none.
+std::optional<Derivation> derive(const Machine &machine,
+                                 const std::string &groups = "");
 
 /// The readings, and the machine; null if there is none.
 llvm::json::Object importedToJson(const Imported &imported);

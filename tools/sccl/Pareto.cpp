@@ -280,7 +280,7 @@ int driver::paretoMain() {
   RankGroups boxes;
   Origin origin;
   std::optional<Topology> topology =
-      loadTopology(topologyName, &where, &boxes, &origin);
+      loadTopology(topologyName, &where, &boxes, &origin, joinGroups(groups));
   if (!topology)
     return BadInput;
   std::string spelling = collectiveWord(collectiveSpelling);

@@ -26,8 +26,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <set>
-
 using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
@@ -134,18 +132,11 @@ static std::optional<Machine> givenMachine() {
   return imported ? std::move(imported->machine) : std::nullopt;
 }
 
-/// The kinds of edges as --latency names them, without numbers at their ends.
-static std::string kindsOf(const Machine &machine) {
-  std::set<std::string> kinds;
-  for (const Edge &edge : machine.edges())
-    kinds.insert(llvm::StringRef(edge.kind).rtrim("0123456789.").str());
-  kinds.erase("");
-  return llvm::join(kinds, ", ");
-}
-
+/// `groups` are those of the machine's ranks.
 static std::optional<NamedFabric> fabricOf(const Machine &machine,
-                                           const LatencyByKind &given) {
-  std::optional<Derivation> derivation = derive(machine);
+                                           const LatencyByKind &given,
+                                           const std::string &groups) {
+  std::optional<Derivation> derivation = derive(machine, groups);
   if (!derivation)
     return std::nullopt;
   Result<MachineFabric> made = fabricOf(*derivation, given, givenCopies());
@@ -250,7 +241,9 @@ loadMachines(const LatencyByKind &given) {
   machines.push_back(std::move(*machine));
   std::vector<NamedFabric> fabrics;
   for (const Machine &one : machines) {
-    std::optional<NamedFabric> named = fabricOf(one, given);
+    bool isOfGroups = one.gpus().size() == machines.back().gpus().size();
+    std::optional<NamedFabric> named =
+        fabricOf(one, given, isOfGroups ? joinGroups(groups) : "");
     if (!named)
       return std::nullopt;
     fabrics.push_back(std::move(*named));
@@ -297,8 +290,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   for (const std::string &line : named.assumptions)
     out() << "  " << line << '\n';
   for (const std::string &note : named.notes)
-    out() << "  note: " << note
-          << "; times, and bounds on them, are of the machine\n";
+    out() << "  note: " << note << '\n';
   out() << "  bounds hold for " << report.bounded << '\n';
   if (!compared.empty())
     out() << "  " << compared << '\n';

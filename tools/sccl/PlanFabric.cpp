@@ -10,8 +10,11 @@
 #include "sccl/Machine/Derivation.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
+
+#include <set>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -35,6 +38,14 @@ std::optional<CollectiveFamily> driver::amongAll(const CollectiveFamily &family,
     for (unsigned &rank : group)
       rank = ranks[rank];
   return result;
+}
+
+std::string driver::kindsOf(const Machine &machine) {
+  std::set<std::string> kinds;
+  for (const Edge &edge : machine.edges())
+    kinds.insert(llvm::StringRef(edge.kind).rtrim("0123456789.").str());
+  kinds.erase("");
+  return llvm::join(kinds, ", ");
 }
 
 bool driver::canCompareWith(const Machine &intact) {

@@ -32,6 +32,9 @@ std::optional<CollectiveFamily> amongAll(const CollectiveFamily &family,
                                          const NamedFabric &left,
                                          const NamedFabric &intact);
 
+/// The kinds of edges as --latency names them, without numbers at their ends.
+std::string kindsOf(const Machine &machine);
+
 /// True if `intact` has a topology. Else says why nothing is compared with it:
 /// a GPU that it does not reach may be what is left out.
 bool canCompareWith(const Machine &intact);

@@ -191,8 +191,8 @@ static std::optional<Collective> makeCollective(const SynthesisRequest &request,
 std::optional<Instance> driver::makeInstance(const SynthesisRequest &request,
                                              RankGroups *boxes) {
   std::string where;
-  std::optional<Topology> topology =
-      loadTopology(request.topology, &where, boxes);
+  std::optional<Topology> topology = loadTopology(
+      request.topology, &where, boxes, /*origin=*/nullptr, request.groups);
   if (!topology)
     return std::nullopt;
   std::optional<Collective> collective =

@@ -34,6 +34,7 @@
 #define SCCL_MACHINE_DERIVATION_H
 
 #include "sccl/Machine/Machine.h"
+#include "sccl/Model/RankGroups.h"
 #include "sccl/Model/Topology.h"
 
 namespace sccl {
@@ -45,6 +46,9 @@ struct DerivationOptions {
   /// the default, numbers are exact, or within `fallbackTolerance` if that
   /// would take bandwidths over `maxUnits`.
   Rational tolerance = 0;
+  /// The groups that take part; none means all ranks. Links of other ranks are
+  /// left out where an edge would carry less of those between members for them.
+  RankGroups groups = {};
   static constexpr unsigned maxUnits = 1024;
   static constexpr Rational fallbackTolerance = Rational(1, 100);
 };
