@@ -1,5 +1,6 @@
 #!/bin/sh
-# Ranks of MPI that make different calls (mpi-mismatch.c): COUNT cases with one MPI.
+# Ranks of MPI that make different calls (mpi-mismatch.c): COUNT cases with one MPI, from
+# number SCCL_FIRST (1) on.
 # usage: mpi-mismatch.sh openmpi|mpich COUNT [NETBOX NET-FILE]
 # On one host every third case is on one host, on two and on four as far as sccl knows;
 # with NETBOX, which is as for test/Integration/cluster.sh, on the hosts of a file.
@@ -38,15 +39,16 @@ job() {
 
 # No more in one job: communicators that have failed keep what MPI has for them.
 batch=${SCCL_BATCH:-60}
-first=1
+first=${SCCL_FIRST:-1}
+last=$((first + count - 1))
 turn=0
 if [ -n "$netbox" ]; then
   . "$root/test/Integration/netbox.sh"
   "$netbox" up "$4" --unit-mbit=200
   trap '"$netbox" down' EXIT
 fi
-while [ $first -le "$count" ]; do
-  left=$((count - first + 1))
+while [ $first -le $last ]; do
+  left=$((last - first + 1))
   [ $left -lt $batch ] || left=$batch
   case $turn in 0) hosts=1 ;; 1) hosts=2 ;; *) hosts=4 ;; esac
   turn=$(((turn + 1) % 3))
