@@ -208,11 +208,14 @@ StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
 /// True if engines have looked for long enough. On many ranks they seldom find
 /// what trees do not, each answer takes long, and there is a question for each
 /// number of steps and C: all together must come to an end. On up to 16 ranks
-/// they find a little more.
+/// they find a little more. So with relays, where bounds are seldom met.
 bool FrontierSearch::isSpent(unsigned steps) const {
-  if (!problem.hasManyRanks() || options.thorough || options.k)
+  if ((!problem.hasManyRanks() && problem.family.isPlain()) ||
+      options.thorough || options.k)
     return false;
-  uint64_t more = problem.isVast() && knownAt(steps) ? 1 : 2;
+  uint64_t more = !problem.hasManyRanks()              ? 4
+                  : problem.isVast() && knownAt(steps) ? 1
+                                                       : 2;
   return spent >= options.manyRanksWork * more;
 }
 

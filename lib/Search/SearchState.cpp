@@ -49,9 +49,9 @@ bool SearchState::isWorthImproving(unsigned steps) const {
 
 bool SearchState::isCloseEnough(unsigned steps) const {
   constexpr double largeGap = 2;
-  bool isReduction = problem.family.kind == CollectiveKind::AllReduce;
   bool isCustom = problem.family.kind == CollectiveKind::Custom;
-  if (isCustom && !problem.hasManyRanks())
+  bool isReduction = problem.family.kind == CollectiveKind::AllReduce;
+  if ((isCustom || problem.packsSomeRanks()) && !problem.hasManyRanks())
     return !options.thorough && !options.k && gapAt(steps) <= 1.02;
   if (options.thorough || !problem.hasManyRanks() ||
       (isReduction && !problem.isVast()))

@@ -254,9 +254,11 @@ StepSearch::Point StepSearch::fromTrees() {
   unsigned scale = problem().scale;
   // Like compositions, what meets the bound may have more chunks.
   unsigned maxChunks = problem().mostChunks();
-  unsigned maxExact = problem().asksTreesFirst()
-                          ? FrontierOptions::maxMaxChunks / scale
-                          : maxChunks;
+  unsigned most = FrontierOptions::maxMaxChunks / scale, maxExact = maxChunks;
+  if (!problem().packsSomeRanks() || problem().hasManyRanks())
+    maxExact = problem().asksTreesFirst() ? most : maxChunks;
+  else if (!problem().options.hasty && !problem().options.maxChunksIsFirm)
+    maxExact = most * problem().unit();
   // An all_reduce has some for each rank.
   if (problem().family.kind == CollectiveKind::AllReduce)
     maxChunks = std::min(maxChunks, FrontierOptions::maxMaxChunks / scale /

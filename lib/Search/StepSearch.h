@@ -45,6 +45,8 @@ struct FrontierProblem {
     return packsAllRanks() ? TreeSynthesis::engine : MulticastSynthesis::engine;
   }
   bool wantsTrees() const;
+  /// Whether those trees lead from and to some ranks only.
+  bool packsSomeRanks() const { return wantsTrees() && !packsAllRanks(); }
   /// From one rank to all, or the reverse.
   bool isOneToAll() const {
     return family.kind == CollectiveKind::Broadcast ||
@@ -66,9 +68,10 @@ struct FrontierProblem {
     return topology.numRanks() > most && wantsTrees();
   }
   /// Whether trees answer long before such searches do: many ranks, or many
-  /// chunks in a round, whose number is hard to guess.
+  /// chunks in a round, whose number is hard to guess, or relays, where C is
+  /// seldom small.
   bool asksTreesFirst() const {
-    return hasManyRanks() || perRound > usualPerRound;
+    return hasManyRanks() || perRound > usualPerRound || packsSomeRanks();
   }
   /// The largest C to try.
   unsigned mostChunks() const;

@@ -46,9 +46,9 @@ struct FrontierOptions {
   /// Largest S looked at.
   unsigned maxSteps = 8;
   /// Largest C asked for, in the unit that the bandwidths have in common.
-  /// Compositions of what was found, and trees that meet the bound on more than
-  /// 8 ranks, may have up to `maxMaxChunks`, of each rank where C counts those
-  /// of all, as in a reduce_scatter.
+  /// Compositions of what was found, and trees that meet the bound, or nearly,
+  /// on more than 8 ranks or among some of them, may have up to `maxMaxChunks`,
+  /// of each rank where C counts those of all, as in a reduce_scatter.
   unsigned maxChunks = 96;
   /// Never more than that. Else C may also be larger where a link passes more
   /// than 16 chunks in a round, by as much: few chunks would leave most of a
@@ -67,10 +67,10 @@ struct FrontierOptions {
   /// Work for all (C, R) of one number of steps, once those that meet the bound
   /// have been tried.
   uint64_t stepWork = 20'000'000;
-  /// Work for all (C, R) of all numbers of steps on more than 8 ranks, where
-  /// engines seldom find what trees do not; twice as much on up to 16, and for
-  /// numbers of steps without any schedule. Nobody counts it with `k`, or
-  /// `thorough`.
+  /// Work for all (C, R) of all numbers of steps on more than 8 ranks, or among
+  /// some, where engines seldom find what trees do not; four times as much on
+  /// up to 8, twice on up to 16, and for numbers of steps without any schedule.
+  /// Not counted with `k`, or `thorough`.
   uint64_t manyRanksWork = 10'000'000;
   /// Searches for long between two points of an all_reduce even if the last
   /// one meets the bandwidth bound. Else a short search must do there, and what

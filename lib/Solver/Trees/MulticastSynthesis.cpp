@@ -96,7 +96,7 @@ MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
   unsigned mostExact = unsigned(
       std::min<uint64_t>(std::max(wanted.maxExactChunks / state->chunks, 1u),
                          wanted.maxSends / sends));
-  unsigned most = std::min(wanted.maxChunks, mostExact);
+  unsigned few = std::min(wanted.maxChunks, mostExact);
   Cheapest<MulticastSchedule> best(below);
   auto offer = [&](std::optional<MulticastSchedule> found) {
     if (!found)
@@ -104,15 +104,22 @@ MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
     double cost = double(found->schedule.rounds()) / found->pieces;
     best.offer(std::move(*found), cost);
   };
-  for (unsigned pieces = 1; pieces <= most; ++pieces) {
-    if (deadline.expired() || best.meets(*value))
-      break;
+  auto offerRounded = [&](unsigned pieces) {
     // Even with no loss by rounding up it would be no better.
     if (best.isBelow(std::ceil(*value * pieces - 1e-6) / pieces))
       offer(packing.round(pieces, deadline));
-  }
+  };
+  auto ends = [&](double wantedValue) {
+    return deadline.expired() || !best.isBelow(wantedValue * (1 + tolerance));
+  };
+  for (unsigned pieces = 1; pieces <= few && !ends(*value); ++pieces)
+    offerRounded(pieces);
   if (!best.meets(*value))
     offer(packing.exact(mostExact, deadline));
+  // With many pieces what is a hundredth more will do.
+  for (unsigned pieces = 2 * few; pieces <= mostExact && !ends(*value * 1.01);
+       pieces *= 2)
+    offerRounded(pieces);
   std::optional<MulticastSchedule> found = best.take();
   return found ? state->finish(std::move(*found)) : std::nullopt;
 }
