@@ -48,7 +48,7 @@ static std::optional<Error> applyStatus(Reading &box, const Reading &status) {
       box.warnings.push_back(
           box.gpus[i].name + ": " + std::to_string(gpu.active) +
           " links are active, " + std::to_string(linksOf[i]) + " are in " +
-          box.path + "; the active ones count at a switch");
+          box.path + "; the active ones count, if all lead to one place");
     if (gpu.inactive)
       box.warnings.push_back(box.gpus[i].name + ": " +
                              std::to_string(gpu.inactive) +
@@ -57,6 +57,16 @@ static std::optional<Error> applyStatus(Reading &box, const Reading &status) {
   for (LinkReading &link : box.switchLinks)
     if (linksOf[link.a] == link.links)
       link.links = status.status[link.a].active;
+  // A bridge between two has no more links than the worse end.
+  if (!box.pairs)
+    return std::nullopt;
+  for (LinkReading &link : *box.pairs) {
+    std::optional<unsigned> given = link.links;
+    for (unsigned gpu : {link.a, link.b})
+      if (unsigned active = status.status[gpu].active;
+          linksOf[gpu] == given && active > 0)
+        link.links = std::min(*link.links, active);
+  }
   return std::nullopt;
 }
 

@@ -112,6 +112,9 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"components\"", ImportFormat::InfraGraph}})
     if (text.contains(mark))
       return format;
+  if (text.contains("\"(Topology) "))
+    return unrecognized(file, "this is JSON of rocm-smi; give what it prints "
+                              "without --json");
   return unrecognized(file, "this begins like JSON of no known kind");
 }
 
