@@ -12,6 +12,7 @@
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/RanksByChunk.h"
+#include "sccl/Solver/Makers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -422,7 +423,7 @@ std::vector<Implementation> GrownSchedules::take() {
 std::vector<Implementation>
 advice::grownSchedules(const Fabric &fabric, const CollectiveFamily &family,
                        const Deadline &deadline) {
-  if (fabric.topology.links().empty())
+  if (fabric.topology.links().empty() || !isAsked(Maker::grown))
     return {};
   return GrownSchedules(fabric, family, deadline).take();
 }

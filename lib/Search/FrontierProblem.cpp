@@ -8,6 +8,7 @@
 #include "StepSearch.h"
 
 #include "sccl/Model/Scaling.h"
+#include "sccl/Solver/Makers.h"
 
 #include <algorithm>
 
@@ -44,6 +45,8 @@ bool FrontierProblem::wantsTrees() const {
   bool isWanted = options.engine == "auto" || options.engine == treeEngine();
   // Routes of an all_to_all on all ranks are those of engines of its own.
   bool isExchange = family.isPlain() && family.kind == CollectiveKind::AllToAll;
+  isWanted &= isAsked(packsAllRanks() ? Maker::frontier_trees
+                                      : Maker::frontier_multicasts);
   return isWanted && !options.k && !isExchange &&
          (packsAllRanks() || MulticastSynthesis::takes(smallest));
 }

@@ -12,6 +12,7 @@
 #include "Windows.h"
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/RanksByChunk.h"
+#include "sccl/Solver/Makers.h"
 
 #include <algorithm>
 
@@ -65,6 +66,8 @@ const std::vector<std::unique_ptr<SolverBackend>> &sccl::solverBackends() {
 #ifdef SCCL_HAVE_Z3
     list.push_back(createZ3Backend());
 #endif
+    std::erase_if(
+        list, [](const auto &backend) { return !isAsked(backend->name()); });
     return list;
   }();
   return backends;

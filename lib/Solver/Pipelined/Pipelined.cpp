@@ -15,6 +15,7 @@
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Model/TopologyIdentity.h"
+#include "sccl/Solver/Makers.h"
 #include "sccl/Solver/SpanningTrees.h"
 
 #include <algorithm>
@@ -220,6 +221,8 @@ sccl::synthesizePipelined(const Topology &topology, CollectiveKind kind,
   if (std::optional<Error> error =
           pipelined::checkQuestion(topology, kind, root))
     return *error;
+  if (!isAsked(Maker::any_depth))
+    return Error{"the maker is left out"};
   Deadline deadline(limits);
   Result<Implementation> found = implement(topology, kind, root, deadline);
   if (!found)

@@ -1,0 +1,24 @@
+//===- Makers.cpp - The list of all makers of schedules -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Solver/Makers.h"
+
+#include <cstdlib>
+
+using namespace sccl;
+
+static constexpr std::string_view names[] = {
+#define SCCL_MAKER(name, stage, collectives, how) #name,
+#include "sccl/Solver/Makers.def"
+};
+
+bool sccl::isAsked(std::string_view maker) {
+  static const char *without = std::getenv("SCCL_WITHOUT_MAKER");
+  return !without || maker != without;
+}
+
+bool sccl::isAsked(Maker maker) { return isAsked(names[size_t(maker)]); }
