@@ -15,9 +15,9 @@
 
 #include "sccl/Search/Frontier.h"
 
-#include "Compositions.h"
+#include "ArrivalSums.h"
+#include "ProductSums.h"
 #include "SearchState.h"
-#include "TreeCompositions.h"
 
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/RanksByChunk.h"
@@ -42,7 +42,7 @@ class FrontierSearch {
 public:
   FrontierSearch(const FrontierProblem &problem, const Progress &progress)
       : problem(problem), options(problem.options), progress(progress),
-        state(problem), compositions(problem), treeCompositions(problem) {
+        state(problem), products(problem), arrivalSums(problem) {
     for (unsigned steps = 0; steps <= options.maxSteps; ++steps)
       searches.emplace_back(problem, steps);
   }
@@ -50,7 +50,7 @@ public:
   Frontier run();
 
 private:
-  void glance(uint64_t work);
+  void glance();
   void shorten(uint64_t work);
   void searchAll(uint64_t work, bool isFirst);
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
@@ -77,8 +77,8 @@ private:
   const FrontierOptions &options;
   const Progress &progress;
   SearchState state;
-  Compositions compositions;
-  TreeCompositions treeCompositions;
+  ProductSums products;
+  ArrivalSums arrivalSums;
   std::vector<StepSearch> searches; ///< by steps
   uint64_t spent = 0;               ///< by engines, on single C and R
   unsigned reported = 0; ///< all final points up to this number of steps
@@ -144,23 +144,16 @@ void FrontierSearch::reportAt(unsigned steps) {
 
 /// Where there are many ranks, even the bounds take seconds. What takes least
 /// comes first, for every number of steps.
-void FrontierSearch::glance(uint64_t work) {
+void FrontierSearch::glance() {
   auto atEach = [&](auto find) {
     for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
       if (!problem.deadline.isOver() && !state.isReached(steps))
         addFrom(steps, find(steps));
   };
   if (problem.hasManyRanks())
-    atEach([&](unsigned steps) { return compositions.exchange(steps); });
-  for (unsigned steps = 1; steps <= options.maxSteps; ++steps)
-    if (std::optional<TreePoint> trees = treeCompositions.at(steps))
-      state.points.add(std::move(*trees));
+    atEach([&](unsigned steps) { return products.at(steps); });
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
-  if (problem.hasManyRanks())
-    atEach([&](unsigned steps) {
-      return compositions.at(steps, knownAt(steps), work);
-    });
 }
 
 /// Trees have as many chunks as their fractions need. Where engines are quick,
@@ -260,7 +253,9 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
     }
     spent += searches[steps].workOfRun();
     if (!state.isSettled(steps))
-      add(compositions.at(steps, knownAt(steps), work));
+      add(products.at(steps));
+    if (!state.isSettled(steps))
+      add(arrivalSums.at(steps, knownAt(steps), work));
     report(/*isOver=*/false);
   }
 }
@@ -314,7 +309,7 @@ bool FrontierSearch::isDone() const {
 
 Frontier FrontierSearch::run() {
   state.bounds.findThroughput(options.probeWork);
-  glance(firstWork);
+  glance();
   state.bounds.find(options.probeWork);
   shorten(firstWork);
   report(/*isOver=*/false);

@@ -7,13 +7,14 @@
 
 #include "ProductSums.h"
 
-#include "Exchanges.h"
 #include "ProductWays.h"
 
 #include "Solver/Quotient.h"
 
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Scaling.h"
+#include "sccl/Solver/Makers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -167,7 +168,28 @@ static unsigned piecesFor(const Schedule &schedule, const Topology &topology,
   return best;
 }
 
+/// `schedule`, with the rounds that it needs; nothing if it is no all_reduce of
+/// `chunks` chunks.
+static std::optional<FrontierPoint>
+pointOf(const Topology &topology, unsigned chunks, Schedule schedule) {
+  Result<Collective> collective =
+      Collective::make(CollectiveKind::AllReduce, topology.numRanks(), chunks);
+  if (!collective)
+    return std::nullopt;
+  fitRounds(schedule, topology);
+  schedule.normalize();
+  if (checkSchedule(topology, *collective, schedule))
+    return std::nullopt;
+  unsigned rounds = schedule.rounds(), steps = unsigned(schedule.steps.size());
+  return FrontierPoint{chunks,    steps, rounds, std::move(schedule),
+                       "compose", 0,     nullptr};
+}
+
 std::optional<FrontierPoint> ProductSums::at(unsigned steps) {
+  if (!problem.family.isPlain() ||
+      problem.family.kind != CollectiveKind::AllReduce ||
+      !isAsked(Maker::products))
+    return std::nullopt;
   auto [at, isNew] = found.try_emplace(steps);
   if (isNew)
     at->second = find(steps);
@@ -191,6 +213,6 @@ std::optional<FrontierPoint> ProductSums::find(unsigned steps) {
   uint64_t most = std::min<uint64_t>(problem.mostChunks() / chunks,
                                      mostSends / schedule.numSends());
   unsigned pieces = piecesFor(schedule, problem.reduced, most) * problem.scale;
-  return pointOfSums(problem, chunks * pieces,
-                     cutChunks(schedule, pieces, /*roundsFactor=*/1));
+  return pointOf(problem.topology, chunks * pieces,
+                 cutChunks(schedule, pieces, /*roundsFactor=*/1));
 }

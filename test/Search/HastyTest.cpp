@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Search/Compositions.h"
-
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Search/Frontier.h"
 
@@ -81,22 +79,4 @@ TEST(Hasty, MoreRoundsThanSendsAreNotAskedFor) {
   };
   ASSERT_TRUE(searchFrontier(topology, {Kind::AllReduce}, options));
   EXPECT_EQ(mostRounds, 2u);
-}
-
-TEST(Hasty, PartsAreLookedForWhereTheyMayBeOfUse) {
-  Topology topology = dgx1Without(4, 7);
-  FrontierOptions options;
-  options.maxSteps = 4;
-  CollectiveFamily family{Kind::AllReduce};
-  FrontierProblem problem(topology, family, options,
-                          *smallestCollective(family, topology.numRanks()));
-  Compositions compositions(problem);
-  constexpr uint64_t work = 150'000;
-  // An all_gather takes two steps, and has R/C of at least 3/2 then.
-  EXPECT_FALSE(compositions.at(3, std::nullopt, work));
-  EXPECT_FALSE(compositions.at(4, Rational(3, 8), work));
-  std::optional<FrontierPoint> point = compositions.at(4, std::nullopt, work);
-  ASSERT_TRUE(point);
-  EXPECT_EQ(point->steps, 4u);
-  EXPECT_GE(point->bandwidth(), Rational(3, 8));
 }
