@@ -10,6 +10,7 @@
 #include "Blockwise.h"
 #include "GrownTrees.h"
 
+#include "sccl/Solver/Makers.h"
 #include "sccl/Solver/Pipelined.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -205,36 +206,13 @@ static SearchLimits limitsFor(CollectiveKind kind, const Deadline &deadline,
   return {deadline.remainingLimit(), depthWork, options.solver.interrupt};
 }
 
-/// Schedules in which chunks take one slow link at most, if there are slow and
-/// fast ones: of two steps either, or of three the middle one.
-static void addSlowOnce(const Fabric &fabric, CollectiveKind kind,
-                        const FrontierOptions &options,
-                        const Deadline &deadline, PipelinedDepths &depths,
-                        PipelinedCandidates &found) {
-  if (fabric.timing.latencies.empty())
-    return;
-  auto [least, most] = std::ranges::minmax(fabric.timing.latencies);
-  if (least * 2 >= most)
-    return;
-  LinkWindow window;
-  for (double latency : fabric.timing.latencies)
-    window.links.push_back(latency * 2 > most);
-  for (auto [steps, slow] : {std::pair(2u, 0u), {2u, 1u}, {3u, 1u}})
-    for (unsigned maxChunks : {1u, 4u}) {
-      if (deadline.isOver() || steps > options.maxSteps)
-        return;
-      window.first = window.last = slow;
-      if (std::optional<Implementation> some = depths.within(
-              window, steps, maxChunks, limitsFor(kind, deadline, options)))
-        found.add(std::move(*some));
-    }
-}
-
 /// Those of few steps and few chunks, down to `least`.
 static void addDepths(const Fabric &fabric, const CollectiveFamily &family,
                       const FrontierOptions &options, const Deadline &deadline,
                       double least, PipelinedDepths &depths,
                       PipelinedCandidates &found) {
+  if (!isAsked(Maker::depths))
+    return;
   bool isLong = family.kind == CollectiveKind::AllReduce &&
                 fabric.topology.numRanks() > fewRanks;
   for (unsigned maxChunks : {1u, 4u, 16u}) {
@@ -284,9 +262,6 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
       found.meetBound(options.maxSteps,
                       isTwoWay ? close : PipelinedCandidates::asGood))
     return;
-  // All_reduces that do so are those that boxes suggest.
-  if (!isTwoWay)
-    addSlowOnce(fabric, family.kind, options, deadline, depths, found);
   Result<PipelinedSchedule> limit = synthesizePipelined(
       topology, family.kind, family.root,
       {deadline.remainingLimit(), boundWork, options.solver.interrupt});
@@ -358,7 +333,8 @@ static bool isEven(const Implementation &implementation) {
 static void addBlockwise(const Fabric &fabric, const CollectiveFamily &family,
                          std::vector<Candidate> &candidates,
                          PipelinedCandidates &pipelined) {
-  if (!family.isPlain() || family.kind != CollectiveKind::AllReduce)
+  if (!family.isPlain() || family.kind != CollectiveKind::AllReduce ||
+      !isAsked(Maker::blockwise))
     return;
   for (Implementation &whole : blockwiseAllReduces(fabric)) {
     Implementation inPieces = overlapped(whole, fabric.topology);

@@ -299,11 +299,11 @@ TEST(Trees, LittleSymmetryInLittleWork) {
   TreeSynthesis trees(topology, Kind::AllGather);
   SearchLimits limits;
   limits.maxWork = 400'000;
-  auto schedule = trees.rounded(4, 60, limits);
-  ASSERT_TRUE(schedule);
-  auto failure = checkTreeSchedule(topology, *schedule, /*root=*/0);
+  auto packed = trees.pack({4, 60, 60, 1u << 22}, limits);
+  ASSERT_TRUE(packed.whole);
+  auto failure = checkTreeSchedule(topology, *packed.whole, /*root=*/0);
   EXPECT_FALSE(failure) << *failure;
-  EXPECT_LE(schedule->bandwidth().toDouble(), 5.95);
+  EXPECT_LE(packed.whole->bandwidth().toDouble(), 5.95);
 }
 
 TEST(Trees, FewChunksWhereACableIsLost) {
@@ -321,34 +321,6 @@ TEST(Trees, FewChunksWhereACableIsLost) {
     EXPECT_LE(found->collective.chunks(), chunks);
     EXPECT_LE(double(found->schedule.period), most * chunks);
     EXPECT_EQ(trees.best(wanted, {})->schedule, found->schedule);
-  }
-}
-
-TEST(Trees, UseSomeLinksInSomeStepsOnly) {
-  Topology topology = Boxes{3, 4, 2}.build();
-  LinkWindow window{{}, 0, 0};
-  for (const Link &link : topology.links())
-    window.links.push_back(link.src / 4 != link.dst / 4);
-  for (Kind kind : {Kind::AllGather, Kind::ReduceScatter, Kind::AllReduce,
-                    Kind::Broadcast}) {
-    bool isReduction = kind == Kind::AllReduce;
-    unsigned steps = isReduction ? 3 : 2;
-    for (unsigned step : {0u, 1u}) {
-      // Sums are made in boxes before they cross.
-      if (isReduction && step == 0)
-        continue;
-      window.first = window.last = step;
-      TreeSynthesis::Wanted wanted{steps, 4, 4, 1u << 20};
-      wanted.window = window;
-      std::optional<Implementation> found =
-          TreeSynthesis(topology, kind).best(wanted, {});
-      ASSERT_TRUE(found) << collectiveName(kind);
-      const Schedule &schedule = found->schedule;
-      EXPECT_FALSE(checkSchedule(topology, found->collective, schedule));
-      for (unsigned i = 0; i < schedule.steps.size(); ++i)
-        for (const Send &send : schedule.steps[i].sends)
-          EXPECT_TRUE(window.allows(*topology.findLink(send.src, send.dst), i));
-    }
   }
 }
 

@@ -16,7 +16,6 @@
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/Inversion.h"
 #include "sccl/Optimize/Deadline.h"
-#include "sccl/Solver/Trees.h"
 
 #include <memory>
 #include <optional>
@@ -90,12 +89,6 @@ public:
   /// The schedule of `at` without a bound of its own, which often takes longer
   /// to find; nothing if no packing of trees is found.
   std::optional<Implementation> packed(unsigned steps, unsigned maxChunks,
-                                       const SearchLimits &limits = {});
-
-  /// A schedule of up to `steps` steps that keeps to `window`, or nothing.
-  /// Loads of such schedules have no bounds of their own.
-  std::optional<Implementation> within(const LinkWindow &window, unsigned steps,
-                                       unsigned maxChunks,
                                        const SearchLimits &limits = {});
 
 private:

@@ -25,17 +25,6 @@
 
 namespace sccl {
 
-/// Links that are to be used in some steps only, as slow ones of which no chunk
-/// should take two in turn.
-struct LinkWindow {
-  std::vector<bool> links;
-  unsigned first, last; ///< steps, from 0 on
-
-  bool allows(unsigned link, unsigned step) const {
-    return !links[link] || (first <= step && step <= last);
-  }
-};
-
 /// Packs trees for one collective on one topology. May be used by several
 /// threads at once.
 class TreeSynthesis {
@@ -61,7 +50,6 @@ public:
     std::optional<Rational> below = std::nullopt;
     /// Pieces are to follow each other (Schedule.h): what counts is the load.
     bool pipelined = false;
-    std::optional<LinkWindow> window = std::nullopt;
   };
   /// The cheapest schedule of up to `wanted.steps` steps that was found, with
   /// the fewest chunks of equally cheap ones. It has not been checked.
@@ -90,9 +78,6 @@ public:
   /// limits stop it, or the numbers are too large.
   std::optional<TreeSchedule> exact(unsigned steps,
                                     const SearchLimits &limits) const;
-  /// One of `chunks` chunks that comes close to it.
-  std::optional<TreeSchedule> rounded(unsigned steps, uint64_t chunks,
-                                      const SearchLimits &limits) const;
 
 private:
   struct State;

@@ -112,10 +112,10 @@ PipelinedDepths::PipelinedDepths(const Topology &topology, CollectiveKind kind,
 PipelinedDepths::~PipelinedDepths() = default;
 
 /// What trees of `steps` steps give.
-static std::optional<Implementation>
-packTrees(const TreeSynthesis &trees, unsigned steps, unsigned maxChunks,
-          const SearchLimits &limits,
-          std::optional<LinkWindow> window = std::nullopt) {
+static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
+                                               unsigned steps,
+                                               unsigned maxChunks,
+                                               const SearchLimits &limits) {
   constexpr unsigned maxRounded = 96;
   constexpr uint64_t maxSends = uint64_t(1) << 22;
   // Deeper trees are a matter of SpanningTrees.h.
@@ -124,7 +124,6 @@ packTrees(const TreeSynthesis &trees, unsigned steps, unsigned maxChunks,
                                std::min(maxChunks, maxRounded), maxChunks,
                                maxSends};
   wanted.pipelined = true;
-  wanted.window = std::move(window);
   return trees.best(wanted, limits);
 }
 
@@ -329,17 +328,4 @@ PipelinedDepths::packed(unsigned steps, unsigned maxChunks,
   std::optional<PipelinedSchedule> found =
       state->cheapest(steps, maxChunks, limits);
   return found ? std::optional(std::move(found->implementation)) : std::nullopt;
-}
-
-std::optional<Implementation>
-PipelinedDepths::within(const LinkWindow &window, unsigned steps,
-                        unsigned maxChunks, const SearchLimits &limits) {
-  if (state->error)
-    return std::nullopt;
-  std::optional<Implementation> found =
-      packTrees(*state->trees, steps, maxChunks, limits, window);
-  if (!found ||
-      checkSchedule(state->topology, found->collective, found->schedule))
-    return std::nullopt;
-  return found;
 }

@@ -20,26 +20,21 @@ static constexpr double tolerance = 1e-9;
 
 /// The first step in which each cell can have the chunk; more than `steps` if
 /// there is none.
-static Arrivals earliestArrivals(const CellGraph &graph, unsigned steps,
-                                 const std::vector<bool> &open) {
+static Arrivals earliestArrivals(const CellGraph &graph, unsigned steps) {
   Arrivals arrivals(graph.numCells(), UINT8_MAX);
   for (unsigned cell = 0; cell < graph.numCells(); ++cell)
     if (graph.isSource(cell))
       arrivals[cell] = 0;
   for (unsigned step = 1; step <= steps; ++step)
-    for (const CellGraph::Edge &edge : graph.edges()) {
-      bool isOpen =
-          open.empty() || open[size_t(edge.linkClass) * (steps + 1) + step];
-      if (isOpen && arrivals[edge.from] < step)
+    for (const CellGraph::Edge &edge : graph.edges())
+      if (arrivals[edge.from] < step)
         arrivals[edge.to] = std::min(arrivals[edge.to], uint8_t(step));
-    }
   return arrivals;
 }
 
-TreeSearch::TreeSearch(const CellGraph &graph, unsigned steps,
-                       const std::vector<bool> &open)
+TreeSearch::TreeSearch(const CellGraph &graph, unsigned steps)
     : graph(graph), steps(steps) {
-  Arrivals earliest = earliestArrivals(graph, steps, open);
+  Arrivals earliest = earliestArrivals(graph, steps);
   possible = std::ranges::all_of(earliest,
                                  [&](uint8_t hops) { return hops <= steps; });
   if (!possible)

@@ -54,10 +54,7 @@ struct CellTree {
 /// was good before is where it starts.
 class TreeSearch {
 public:
-  /// `open` says of link classes and steps, as `EdgePrices` has them, which may
-  /// be used; empty if all may. Others must have prices that no tree is worth.
-  TreeSearch(const CellGraph &graph, unsigned steps,
-             const std::vector<bool> &open = {});
+  TreeSearch(const CellGraph &graph, unsigned steps);
 
   /// Starts from the trees that `coarser` knows, whose cells these are parts
   /// of.

@@ -27,7 +27,6 @@ struct PackingProblem {
   unsigned root;       ///< of a broadcast
   unsigned steps;
   Rounds rounds = Rounds::PerStep;
-  std::optional<LinkWindow> window = std::nullopt;
   /// All elements of a group of symmetries, and elements that span it. It must
   /// keep the root of a broadcast.
   std::vector<Permutation> group = {}, generators = {};

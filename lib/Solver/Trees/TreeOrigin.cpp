@@ -56,20 +56,6 @@ std::optional<Refinement> TreeOrigin::nextCells() {
   return refine(topology, last, all);
 }
 
-/// Whether the links of each class may be used in each step of a tree; empty if
-/// all may.
-std::vector<bool> TreeOrigin::openSteps(const CellGraph &graph, unsigned first,
-                                        unsigned count) const {
-  std::vector<bool> result;
-  for (unsigned cls = 0; problem.window && cls < graph.numLinkClasses(); ++cls)
-    for (unsigned step = 0; step <= count; ++step)
-      result.push_back(
-          step > 0 && problem.window->allows(
-                          graph.linkOf(cls),
-                          scheduleStep(graph.direction(), first, count, step)));
-  return result;
-}
-
 bool TreeOrigin::addLevel() {
   std::optional<Refinement> cells;
   if (!isFinest)
@@ -93,8 +79,7 @@ bool TreeOrigin::addLevel() {
 void TreeOrigin::addSpread() {
   const CellGraph &graph = *outward.back();
   TreeSearch &search = spreads.back()
-                           .try_emplace(problem.steps, graph, problem.steps,
-                                        openSteps(graph, 0, problem.steps))
+                           .try_emplace(problem.steps, graph, problem.steps)
                            .first->second;
   if (spreads.size() > 1)
     search.startFrom(spreads.end()[-2].begin()->second);
@@ -108,8 +93,7 @@ void TreeOrigin::addReductions(const Refinement &cells) {
   const CellGraph &out = *outward.back(), &in = *inward.back();
   // No steps at all suffice where all ranks meet.
   for (unsigned steps = 0; steps < problem.steps; ++steps) {
-    unsigned first = problem.steps - steps;
-    spreads.back().try_emplace(steps, out, steps, openSteps(out, first, steps));
-    gathers.back().try_emplace(steps, in, steps, openSteps(in, 0, steps));
+    spreads.back().try_emplace(steps, out, steps);
+    gathers.back().try_emplace(steps, in, steps);
   }
 }

@@ -56,8 +56,6 @@ public:
 
 private:
   std::optional<Refinement> nextCells();
-  std::vector<bool> openSteps(const CellGraph &graph, unsigned first,
-                              unsigned count) const;
   void addSpread();
   void addReductions(const Refinement &cells);
 

@@ -100,10 +100,7 @@ EdgePrices TreePacking::pricesFor(const CellGraph &graph,
 
 double TreePacking::priceOfSend(unsigned link, unsigned step,
                                 const TreePrices &prices) const {
-  constexpr double forbidden = 1e16;
   double sum = 0;
-  if (problem.window && !problem.window->allows(link, step))
-    return forbidden;
   orbits.visit(link, [&](unsigned orbit) {
     sum += prices.values[program->rowOf(orbit, step)];
   });

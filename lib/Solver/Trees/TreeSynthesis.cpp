@@ -56,15 +56,12 @@ struct TreeSynthesis::State {
         problem{topology, packedKind(kind), root, 1} {
     chooseGroup(problem);
   }
-  PackingProblem problemWith(unsigned steps, bool pipelined,
-                             std::optional<LinkWindow> window = {}) const {
+  PackingProblem problemWith(unsigned steps, bool pipelined) const {
     PackingProblem result = problem;
     result.steps = steps;
-    result.window = std::move(window);
     result.rounds = pipelined ? Rounds::InAll : Rounds::PerStep;
     return result;
   }
-  LinkWindow reversed(LinkWindow window, unsigned steps) const;
   std::shared_ptr<Fractions> fractionsOf(const Wanted &wanted,
                                          const SearchLimits &limits);
 
@@ -86,18 +83,6 @@ TreeSynthesis::TreeSynthesis(const Topology &topology, Kind kind, unsigned root)
     : state(std::make_unique<State>(topology, kind, root)) {}
 
 TreeSynthesis::~TreeSynthesis() = default;
-
-/// `window` of links of the given topology, on the reversed one.
-LinkWindow TreeSynthesis::State::reversed(LinkWindow window,
-                                          unsigned steps) const {
-  LinkWindow result{std::vector<bool>(window.links.size()),
-                    steps - 1 - window.last, steps - 1 - window.first};
-  for (unsigned link = 0; link < window.links.size(); ++link) {
-    auto [src, dst] = given.links()[link];
-    result.links[*topology.findLink(dst, src)] = window.links[link];
-  }
-  return result;
-}
 
 //===----------------------------------------------------------------------===//
 // Fractions of chunks
@@ -160,15 +145,9 @@ TreeSynthesis::State::climb(unsigned steps, const SearchLimits &limits) {
 std::shared_ptr<Fractions>
 TreeSynthesis::State::fractionsOf(const Wanted &wanted,
                                   const SearchLimits &limits) {
-  std::optional<LinkWindow> window = wanted.window;
-  // What is turned round runs backwards.
-  if (window && packedKind(kind) != kind)
-    window = reversed(std::move(*window), wanted.steps);
-  if (problem.isHuge() && !window && !wanted.pipelined)
+  if (problem.isHuge() && !wanted.pipelined)
     return climb(wanted.steps, limits);
-  return generate(
-      problemWith(wanted.steps, wanted.pipelined, std::move(window)), {},
-      limits);
+  return generate(problemWith(wanted.steps, wanted.pipelined), {}, limits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -401,14 +380,4 @@ TreeSynthesis::exact(unsigned steps, const SearchLimits &limits) const {
   if (!packing.generate(std::nullopt, deadline))
     return std::nullopt;
   return packing.exact(deadline);
-}
-
-std::optional<TreeSchedule>
-TreeSynthesis::rounded(unsigned steps, uint64_t chunks,
-                       const SearchLimits &limits) const {
-  Deadline deadline(limits);
-  TreePacking packing(state->problemWith(steps, /*pipelined=*/false), deadline);
-  if (!packing.generate(std::nullopt, mostOf(limits)))
-    return std::nullopt;
-  return packing.round(chunks, deadline);
 }
