@@ -55,8 +55,9 @@ static cl::opt<unsigned> maxSteps("max-steps",
 static cl::opt<unsigned>
     maxChunks("max-chunks",
               cl::desc("Largest C asked for (default: 96, more where links "
-                       "pass more than 16 chunks in a round), in the unit "
-                       "that all bandwidths are multiples of"),
+                       "pass more than 16 chunks in a round or ranks of no "
+                       "group relay), in the unit that all bandwidths are "
+                       "multiples of"),
               cl::init(96), cl::sub(command));
 static cl::opt<unsigned> k("k",
                            cl::desc("Only R <= S + k: the paper's procedure"),
