@@ -15,6 +15,7 @@
 #include "EngineTesting.h"
 
 #include "Optimize/ExactVertex.h"
+#include "Solver/Trees/TreePacking.h"
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Check/TreeChecker.h"
 #include "sccl/Solver/Trees.h"
@@ -296,14 +297,18 @@ static Topology irregularBoxes() {
 /// 359/60.
 TEST(Trees, LittleSymmetryInLittleWork) {
   Topology topology = irregularBoxes();
-  TreeSynthesis trees(topology, Kind::AllGather);
+  trees::PackingProblem problem{topology, Kind::AllGather, /*root=*/0, 4};
+  trees::chooseGroup(problem);
+  Deadline none{SearchLimits()};
+  trees::TreePacking packing(problem, none);
   SearchLimits limits;
-  limits.maxWork = 400'000;
-  auto packed = trees.pack({4, 60, 60, 1u << 22}, limits);
-  ASSERT_TRUE(packed.whole);
-  auto failure = checkTreeSchedule(topology, *packed.whole, /*root=*/0);
+  limits.maxWork = 300'000;
+  ASSERT_TRUE(packing.generate(std::nullopt, Deadline(limits)));
+  auto schedule = packing.round(60, none);
+  ASSERT_TRUE(schedule);
+  auto failure = checkTreeSchedule(topology, *schedule, /*root=*/0);
   EXPECT_FALSE(failure) << *failure;
-  EXPECT_LE(packed.whole->bandwidth().toDouble(), 5.95);
+  EXPECT_LE(schedule->bandwidth().toDouble(), 5.95);
 }
 
 TEST(Trees, FewChunksWhereACableIsLost) {
