@@ -59,16 +59,19 @@ static std::optional<Error> findMistake(const Implementation &implementation,
   return std::nullopt;
 }
 
-/// What each piece does after the one before, with a piece every `every` steps.
-static Schedule repeat(const std::vector<Step> &ofOne, unsigned pieces,
-                       size_t every) {
+/// What each piece does after the one before, with a piece every `every` steps,
+/// for segments of `perSegment` chunks.
+static Schedule repeat(const std::vector<Step> &ofOne, unsigned perSegment,
+                       unsigned pieces, size_t every) {
   Schedule schedule;
   schedule.steps.resize(ofOne.size() + (pieces - 1) * every);
   for (size_t step = 0; step < ofOne.size(); ++step)
     for (Send send : ofOne[step].sends) {
-      send.chunk *= pieces;
-      for (unsigned piece = 0; piece < pieces; ++piece, ++send.chunk)
+      send.chunk += send.chunk / perSegment * perSegment * (pieces - 1);
+      for (unsigned piece = 0; piece < pieces; ++piece) {
         schedule.steps[step + piece * every].sends.push_back(send);
+        send.chunk += perSegment;
+      }
     }
   return schedule;
 }
@@ -98,7 +101,7 @@ Result<Implementation> sccl::cutIntoPieces(const Implementation &implementation,
       repeat(order.inRounds ? roundsOfPiece(implementation, topology, every,
                                             order.distance)
                             : spread(whole.steps, order.distance),
-             pieces, every);
+             implementation.collective.chunksPerSegment(), pieces, every);
   std::erase_if(schedule.steps,
                 [](const Step &step) { return step.sends.empty(); });
   fitRounds(schedule, topology);

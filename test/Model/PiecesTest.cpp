@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace sccl;
 
 TEST(Pieces, RandomSchedulesOfAllKinds) {
@@ -135,6 +137,28 @@ TEST(Pieces, OfGroups) {
   EXPECT_EQ(cut->collective.groups(), grouped->groups());
   EXPECT_EQ(cut->collective.chunksPerSegment(),
             3 * grouped->chunksPerSegment());
+}
+
+TEST(Pieces, NeighboursStayNeighbours) {
+  // Rank 0 sends its two chunks, 0 and 1, and rank 1 its own, 2 and 3.
+  Topology pair("pair", 2);
+  ASSERT_TRUE(pair.addLink(0, 1, 1));
+  ASSERT_TRUE(pair.addLink(1, 0, 1));
+  Schedule schedule;
+  schedule.steps = {{2, {{0, 0, 1}, {1, 0, 1}, {2, 1, 0}, {3, 1, 0}}}};
+  auto cut = cutIntoPieces({make(CollectiveKind::AllGather, 2, 2), schedule},
+                           pair, 3, {.distance = 1});
+  ASSERT_TRUE(cut) << cut.error();
+  expectValid(pair, *cut);
+  ASSERT_EQ(cut->schedule.steps.size(), 3u);
+  for (uint32_t piece = 0; piece < 3; ++piece) {
+    std::vector<uint32_t> chunks;
+    for (const Send &send : cut->schedule.steps[piece].sends)
+      chunks.push_back(send.chunk);
+    std::ranges::sort(chunks);
+    EXPECT_EQ(chunks, (std::vector<uint32_t>{2 * piece, 2 * piece + 1,
+                                             6 + 2 * piece, 7 + 2 * piece}));
+  }
 }
 
 TEST(Pieces, AllStepsAreUnderWayAtOnce) {

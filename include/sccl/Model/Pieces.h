@@ -37,9 +37,10 @@ struct PieceOrder {
 };
 
 /// Cuts every chunk of `implementation`, pipelined or not, into `pieces` chunks
-/// that follow each other through its steps on `topology` in `order`. Chunk c
-/// becomes the chunks pieces * c to pieces * (c + 1) - 1, so that buffers stay
-/// as they are. Each step has the fewest rounds that the limits allow; steps
+/// that follow each other through its steps on `topology` in `order`. A segment
+/// of n chunks becomes `pieces` times n: first those of piece 0 in the order of
+/// the chunks, so that neighbours stay neighbours and move together, then those
+/// of piece 1. Each step has the fewest rounds that the limits allow; steps
 /// without sends are left out. One piece is the whole. Fails if one of the
 /// numbers is 0, or if there would be too many chunks, steps or sends.
 Result<Implementation> cutIntoPieces(const Implementation &implementation,
