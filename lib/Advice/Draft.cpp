@@ -74,10 +74,11 @@ private:
     });
   }
   void addTransfer(uint32_t channel, const DraftTransfer &transfer,
-                   double bytes) {
+                   size_t pieces) {
     Action action{.kind = isLocal(channel) ? Kind::Copy : Kind::Push,
                   .link = linkOf(channel),
-                  .bytes = bytes};
+                  .bytes = double(pieces),
+                  .pieces = unsigned(pieces)};
     action.setOperands(transfer.reads.size(),
                        options.ll && readsScratch(transfer),
                        options.ll && transfer.isScratch);
@@ -227,7 +228,7 @@ void DraftFlags::addGroups(uint32_t channel) {
       while (isOfGroup(next) &&
              transfers[own[next]].reads.size() == first.reads.size())
         ++next;
-      addTransfer(channel, first, double(next - begin));
+      addTransfer(channel, first, next - begin);
     }
     bool isLast = next == own.size() && !isLocal(channel);
     if (group.isAwaited || isLast)
@@ -238,9 +239,17 @@ void DraftFlags::addGroups(uint32_t channel) {
   }
 }
 
-/// LL words tell of themselves.
+/// LL words tell of themselves. Those that a rank only copies to its output in a
+/// step are copied together.
 void DraftFlags::addWords(uint32_t channel) {
-  for (uint32_t number : members[channel]) {
+  const std::vector<uint32_t> &own = members[channel];
+  auto isCopy = [&](uint32_t number) {
+    return isLocal(channel) && transfers[number].reads.size() == 1 &&
+           !transfers[number].isScratch;
+  };
+  size_t pieces = 0;
+  for (size_t i = 0; i < own.size(); ++i) {
+    uint32_t number = own[i];
     const DraftTransfer &transfer = transfers[number];
     for (uint32_t writer : transfer.reads)
       if (writer != none)
@@ -248,7 +257,13 @@ void DraftFlags::addWords(uint32_t channel) {
              .flag = wordFlag(writer),
              .value = 1,
              .isWords = true});
-    addTransfer(channel, transfer, 1);
+    ++pieces;
+    bool goesOn = isCopy(number) && i + 1 < own.size() && isCopy(own[i + 1]) &&
+                  transfers[own[i + 1]].step == transfer.step;
+    if (goesOn)
+      continue;
+    addTransfer(channel, transfer, pieces);
+    pieces = 0;
     if (transfer.isScratch)
       add({.kind = Kind::Signal,
            .link = linkOf(channel),

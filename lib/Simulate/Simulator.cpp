@@ -10,6 +10,7 @@
 #include "FairShare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -27,10 +28,13 @@ Timing Timing::withHops(double hopTime) const {
 void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
   isWords = readsWords || writesWords;
   inputs = std::max(operands, 1u);
-  // The first two operands are loaded together, and of LL words four of the
-  // others.
-  unsigned others = inputs - 1, group = isWords ? 4 : 1;
-  accesses = std::max(1u, (others + group - 1) / group + isWords);
+  // LL words are polled four at a time, then two and one. In plain memory the
+  // first two operands are loaded together, and the others likewise.
+  unsigned others = inputs - 1, first = others > 0 && !isWords;
+  others -= first;
+  accesses = std::max(1u, first + others / 4 + unsigned(std::popcount(others % 4)));
+  constexpr unsigned teamsOfBlock = 8; // of 256 threads
+  teams = isWords && operands <= 1 ? teamsOfBlock : 1;
   if (writesWords)
     bytes *= 2;
   else if (readsWords)
@@ -277,15 +281,21 @@ double Simulation::capOf(unsigned channel, const Action &action,
   const Traffic::Channel &of = traffic.channels[channel];
   double blocks = traffic.blocks * of.spread;
   double cap = std::numeric_limits<double>::infinity();
-  if (timing.accessTime > 0 && bytes > 0)
-    cap = bytes / (timing.accessTime * action.accesses);
   if (timing.loadRate > 0 && action.kind != Kind::Pull)
     cap = std::min(cap, blocks * timing.loadRate / action.inputs);
   if (timing.sendRate > 0 && action.kind != Kind::Copy)
     cap = std::min(cap, blocks * timing.sendRate);
   if (timing.wordRate > 0 && action.isWords)
     cap = std::min(cap, blocks * timing.wordRate / action.inputs);
-  return cap;
+  if (timing.accessTime == 0 || bytes == 0)
+    return cap;
+  // One piece after the other by all threads, or several at a time by teams.
+  double access = timing.accessTime * action.accesses;
+  auto timeOf = [&](unsigned turns, unsigned teams) {
+    return turns * std::max(access, bytes / action.pieces * teams / cap);
+  };
+  unsigned turns = (action.pieces + action.teams - 1) / action.teams;
+  return bytes / std::min(timeOf(action.pieces, 1), timeOf(turns, action.teams));
 }
 
 bool Simulation::comeToBarrier(unsigned channel) {

@@ -110,6 +110,7 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
   });
   action.setOperands(transfer.reads.size(), readsWords,
                      holdsLL(program, transfer.write));
+  action.pieces = transfer.size();
   actions().push_back(action);
   addLLSignals(transfer, action.link);
   return success();

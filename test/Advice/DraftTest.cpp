@@ -76,7 +76,10 @@ TEST(Draft, TakesWhatTheProgramTakes) {
       // of scratch is free.
       double least = ways[way].options.ll ? 0.5 : 0.95;
       EXPECT_GT(*ratio, least) << ways[way].name << ", round " << i;
-      EXPECT_LT(*ratio, 1.001) << ways[way].name << ", round " << i;
+      // The draft copies together what a step brings of LL words, also where it
+      // is not at even distances.
+      double most = ways[way].options.ll ? 1.05 : 1.001;
+      EXPECT_LT(*ratio, most) << ways[way].name << ", round " << i;
     }
   }
   for (size_t way = 0; way < ways.size(); ++way) {

@@ -144,4 +144,29 @@ TEST_P(Terms, ofLinesOfWords) {
   }
 }
 
+/// Short slices of several chunks, and of several repetitions, are copied by a
+/// team each, longer ones by all threads together.
+TEST_P(Terms, ofSlicesForTeams) {
+  std::optional<Subject> gather =
+      synthesized("mesh:8", CollectiveKind::AllGather, 3, 1, 3);
+  ASSERT_TRUE(gather);
+  for (unsigned number : {3, 5}) // "ll", "ll table"
+    for (unsigned blocks : {1, 2}) {
+      const Way way = waysFor(GetParam())[number];
+      LoweringOptions options = way.options;
+      options.blockSize = 64;
+      options.blocksPerLink = blocks;
+      std::optional<Compiled> compiled = compile(*gather, options, way.target);
+      ASSERT_TRUE(compiled);
+      EXPECT_NE(compiled->text().find("coll_copy_mp_team"), std::string::npos);
+      Result<emulate::Code> code = emulate::Code::parse(compiled->text());
+      ASSERT_TRUE(code) << code.error();
+      SCOPED_TRACE(way.name + " " + std::to_string(blocks));
+      Request execution;
+      execution.elements = {3, 700, 3 * 2000 + 1};
+      Executed executed = execute(*compiled, *code, execution);
+      EXPECT_TRUE(executed.isRight()) << executed.str();
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Chips, Terms, testing::Values("sm_90", "gfx942"));

@@ -53,6 +53,9 @@ inline constexpr const char *choiceMark = "__";
 /// What the names of helpers that reduce several terms have added.
 inline constexpr const char *termsSuffix = "_terms";
 
+/// What the versions for a team of a block's threads have added.
+inline constexpr const char *teamSuffix = "_team";
+
 /// What the host's versions that bypass the cache have added to their names.
 inline constexpr const char *streamSuffix = "_stream";
 

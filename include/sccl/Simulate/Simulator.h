@@ -89,13 +89,16 @@ struct Action {
   double bytes = 0;
   unsigned inputs = 1;   ///< of a transfer: it loads so many times `bytes`
   unsigned accesses = 1; ///< of its loads, that wait for each other
+  /// It moves so many slices, which are apart in memory, of which the teams of a
+  /// block have one each.
+  unsigned pieces = 1, teams = 1;
   /// Of LL words. They tell of themselves, so that a signal and a wait take no
   /// time of their own.
   bool isWords = false;
 
   /// Makes a transfer of `bytes` of data one of so many operands (0 is 1). LL
   /// words have twice the bytes of their data, whether they are read or
-  /// written.
+  /// written, and teams copy them.
   void setOperands(unsigned operands, bool readsWords, bool writesWords);
 };
 

@@ -35,10 +35,11 @@ inline size_t maxHelperSize(llvm::StringRef name) {
 }
 
 /// The name of a helper, without that of its reduction among several, and
-/// without saying that it has several terms.
+/// without saying that it has several terms or is for a team.
 inline llvm::StringRef helperName(llvm::StringRef name) {
   name = name.take_front(name.find(helper::choiceMark));
   name.consume_back(helper::termsSuffix);
+  name.consume_back(helper::teamSuffix);
   return name;
 }
 

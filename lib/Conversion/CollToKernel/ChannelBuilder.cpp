@@ -290,11 +290,19 @@ void ChannelBuilder::add(Operation *op) {
     return;
   flushFlags();
   for (const auto &[part, average] : context.averages.split(op, *transfer)) {
-    if (repeatsAsOne(part)) {
+    // What repeats LL words on a GPU does so with one chunk.
+    bool hasLL = holdsLL(context.program, part.write) ||
+                 holdsLL(context.program, part.reads[0]);
+    bool isWhole =
+        part.times == 1 || part.count == 1 || !hasLL || !context.hasThreads;
+    bool repeats = repeatsAsOne(part);
+    if (repeats && isWhole)
       addTransfer(op->getLoc(), part, average);
-      continue;
-    }
-    for (unsigned i = 0; i < part.times; ++i)
-      addTransfer(op->getLoc(), part.repetition(i), average);
+    else if (repeats && part.count < part.times)
+      for (unsigned i = 0; i < part.count; ++i)
+        addTransfer(op->getLoc(), part.column(i), average);
+    else
+      for (unsigned i = 0; i < part.times; ++i)
+        addTransfer(op->getLoc(), part.repetition(i), average);
   }
 }

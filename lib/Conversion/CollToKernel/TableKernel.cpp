@@ -80,7 +80,7 @@ public:
 private:
   /// A slot as it stands in the table.
   struct Place {
-    Value buffer, segment, chunk, odd, step;
+    Value buffer, segment, chunk, odd, segmentStep, chunkStep;
   };
 
   Value constant(int64_t value) {
@@ -104,12 +104,7 @@ private:
                   const Place &src0);
   void flags();
   Place place(unsigned number);
-  Value slot(const Place &place, bool isLL, bool hasTerms = false);
-  bool hasTerms() const {
-    return llvm::any_of(features.shapes, [](const TransferShape &shape) {
-      return shape.hasTerms;
-    });
-  }
+  Value slot(const Place &place, bool isLL, bool isRepeated);
   /// Emits `then` for rows for which `condition` holds, and `otherwise`.
   void branch(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = {});
@@ -170,7 +165,8 @@ void TableKernelBuilder::build() {
     EndOp::create(builder, loc, launch, epoch, part);
 }
 
-/// A row has as many turns as it has repetitions; one with terms has one.
+/// A row of plain memory has as many turns as it has repetitions, others have
+/// one.
 void TableKernelBuilder::loopOverRows(Value first, Value rows) {
   constexpr unsigned rowUnits = sizeof(TableRow) / tableUnitBytes;
   Value length = binary<arith::MulIOp>(rows, constant(rowUnits));
@@ -195,10 +191,10 @@ void TableKernelBuilder::loopOverRows(Value first, Value rows) {
   kind = binary<arith::AndIOp>(head, constant(TableRow::kindMask));
   Value next = binary<arith::AddIOp>(turn, constant(1));
   Value again = compare(arith::CmpIPredicate::ult, next, words.getWord3());
-  if (hasTerms())
+  if (!features.shapes.empty())
     again =
         binary<arith::AndIOp>(again, compare(arith::CmpIPredicate::ult, kind,
-                                             constant(TableRow::Terms)));
+                                             constant(TableRow::Shape)));
   Value nextTurn =
       arith::SelectOp::create(builder, loc, again, next, constant(0));
   Value behind = binary<arith::AddIOp>(unit, constant(rowUnits));
@@ -255,32 +251,36 @@ TableKernelBuilder::Place TableKernelBuilder::place(unsigned number) {
   result.chunk = select(chunk, words.getWord2());
   if (launch)
     result.odd = select(words.getWord1(), zero);
-  result.step = words.getWord3();
+  result.segmentStep = select(zero, words.getWord3());
+  result.chunkStep = select(words.getWord3(), zero);
   return result;
 }
 
-/// A slot, or the first one of several terms.
-Value TableKernelBuilder::slot(const Place &place, bool isLL, bool hasTerms) {
+/// A slot, or the first of several.
+Value TableKernelBuilder::slot(const Place &place, bool isLL, bool isRepeated) {
   Type type = isLL ? Type(LLSlotType::get(builder.getContext()))
                    : Type(SlotType::get(builder.getContext()));
   return SlotOp::create(builder, loc, type, place.buffer, place.segment,
                         place.chunk, place.odd, place.odd ? launch : Value(),
-                        hasTerms ? constant(0) : Value(),
-                        hasTerms ? place.step : Value());
+                        isRepeated ? place.segmentStep : Value(),
+                        isRepeated ? place.chunkStep : Value());
 }
 
 void TableKernelBuilder::transferOf(const TransferShape &shape,
                                     const Place &dst, const Place &src0) {
-  Value to = slot(dst, shape.dst), from = slot(src0, shape.src0);
+  bool repeats = shape.repeats();
+  Value to = slot(dst, shape.dst, repeats);
+  Value from = slot(src0, shape.src0, repeats);
   if (!shape.reduces) {
-    CopyOp::create(builder, loc, from, to, count, position, Value(), part,
-                   launch);
+    CopyOp::create(builder, loc, from, to, count, position,
+                   repeats ? times : Value(), part, launch);
     return;
   }
-  Value second = slot(place(2), shape.src1, shape.hasTerms);
+  Value second = slot(place(2), shape.src1, repeats || shape.hasTerms);
   Value average =
       binary<arith::ShRUIOp>(head, constant(TableRow::averageShift));
-  ReduceOp::create(builder, loc, from, second, to, count, position, Value(),
+  ReduceOp::create(builder, loc, from, second, to, count, position,
+                   repeats ? times : Value(),
                    shape.hasTerms ? times : Value(), average, part, launch);
 }
 

@@ -31,6 +31,9 @@ struct Access {
   unsigned lanes = 0;
 };
 
+/// Terms of a sum that a thread loads before it adds them.
+constexpr unsigned termsAtOnce = 4;
+
 /// What a loop does with elements; Average is the last reduction of one.
 enum class Action { Copy, Reduce, Average };
 
@@ -230,12 +233,13 @@ private:
       code.store(results[i], placeOf(bases.front(), access, i), access.bytes);
   }
 
-  /// The sums of all terms. Those of each access stay in registers.
+  /// The sums of all terms, in registers. Of one access some are loaded at once.
   Values sums(ValueRange bases, const Access &access, unsigned unroll) {
     ReduceBuilder builder = reducer(access);
     const AverageOperands &average = averages[access.lanes];
     size_t each = 0;
-    Values all = {bases[2]};
+    // The place of the last term, how many are left, and the sums.
+    Values all = {bases[2], code.sub(terms, code.c32(1))};
     for (unsigned i = 0; i < unroll; ++i) {
       Value first = load(bases[1], access, i);
       Value second = load(bases[2], access, i);
@@ -245,22 +249,36 @@ private:
       llvm::append_range(all, own);
     }
     auto sumsOf = [&](ValueRange values, unsigned i) {
-      return Values(values.slice(1 + i * each, each));
+      return Values(values.slice(2 + i * each, each));
     };
-    all = code.loop(code.c32(1), terms, code.c32(1), all,
-                    [&](Value, ValueRange before) {
-                      Values now = {code.at(before[0], apart)};
-                      for (unsigned i = 0; i < unroll; ++i) {
-                        Values own = sumsOf(before, i);
-                        builder.add(own, load(now[0], access, i), average);
-                        llvm::append_range(now, own);
-                      }
-                      return now;
-                    });
-    Values results;
-    for (unsigned i = 0; i < unroll; ++i)
-      results.push_back(builder.finish(sumsOf(all, i), average));
-    return results;
+    // Conversions of 8 bits are long, and each term of a group has its own.
+    bool isOne = unroll > 1 || takesWord() || op->element.saturates();
+    for (unsigned group = isOne ? 1 : termsAtOnce; group > 0; group /= 2)
+      all = code.whileLoop(
+          all, SmallVector<Type>(ValueRange(all).getTypes()),
+          [&](ValueRange at) -> CodeBuilder::Decision {
+            return {code.is(Compare::AtLeast, at[1], code.c32(group)),
+                    Values(at)};
+          },
+          [&](ValueRange before) {
+            Values places = {before[0]}, loaded;
+            for (unsigned term = 0; term < group; ++term) {
+              places.push_back(code.at(places.back(), apart));
+              for (unsigned i = 0; i < unroll; ++i)
+                loaded.push_back(load(places.back(), access, i));
+            }
+            Values now = {places.back(), code.sub(before[1], code.c32(group))};
+            for (unsigned i = 0; i < unroll; ++i) {
+              Values own = sumsOf(before, i);
+              for (unsigned term = 0; term < group; ++term)
+                builder.add(own, loaded[term * unroll + i], average);
+              llvm::append_range(now, own);
+            }
+            return now;
+          });
+    return llvm::map_to_vector(llvm::seq(unroll), [&](unsigned i) {
+      return builder.finish(sumsOf(all, i), average);
+    });
   }
 
   CodeBuilder &code;
@@ -285,7 +303,7 @@ static unsigned reduceUnroll(const ElementOp &op, Action action,
                              bool hasTerms) {
   const ElementType &element = op.element;
   // Sums of bytes are four times as wide.
-  if (hasTerms && element.isFloat() && element.bytes == 1)
+  if (hasTerms && element.saturates())
     return 1;
   // Averages weigh their operands. Divisions are long, and those of integers
   // are subroutines.
@@ -320,11 +338,7 @@ static void buildReductions(CodeBuilder &code, const HelperOptions &options,
 
 void coll::buildBlockLoops(CodeBuilder &code, const HelperOptions &options,
                            bool hasTerms) {
-  // Offsets in an instruction of gfx9 have 13 bits: with the accesses of a
-  // thread one wave apart most need no address of their own. On NVIDIA, where
-  // all offsets fit, the whole block stays together.
-  unsigned lanes =
-      options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
+  unsigned lanes = lanesOf(options);
   BlockLoopBuilder(code, options.blockSize, lanes, Action::Copy)
       .build(helper::copy, {code.vector(4, code.i32), 16, wideUnroll},
              {code.i32, 4, wideUnroll}, {code.i8, 1, 1});

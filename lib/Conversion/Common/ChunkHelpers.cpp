@@ -20,6 +20,34 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
+/// `bytes` as many times as `number` (i32) says.
+static Value times(CodeBuilder &code, Value bytes, Value number) {
+  return code.mul(bytes, code.signExtend(number, code.i64));
+}
+
+static CodeBuilder::Values times(CodeBuilder &code, ValueRange steps,
+                                 Value number) {
+  return llvm::map_to_vector(
+      steps, [&](Value step) { return times(code, step, number); });
+}
+
+/// What is carried, `steps` further: how many bytes are left, and where.
+static CodeBuilder::Values further(CodeBuilder &code, ValueRange now,
+                                   ValueRange steps) {
+  CodeBuilder::Values next{code.sub(now[0], steps[0])};
+  for (auto [place, step] : llvm::drop_begin(llvm::zip_equal(now, steps)))
+    next.push_back(code.at(place, step));
+  return next;
+}
+
+/// The part of `bytes` that each of `parts` has, a multiple of chunkAlignment.
+static Value alignedShare(CodeBuilder &code, Value bytes, Value parts) {
+  Value sum = code.sub(code.add(bytes, parts), code.c64(1));
+  Value share = code.divide(sum, parts);
+  Value up = code.add(share, code.c64(chunkAlignment - 1));
+  return code.bitAnd(up, code.c64(-int64_t(chunkAlignment)));
+}
+
 namespace {
 class ChunkHelper {
 public:
@@ -28,7 +56,8 @@ public:
       : code(code), options(options), shape(shape), puts(puts),
         averages(shape.reduces && options.averages()),
         chooses(shape.reduces && options.chooses()),
-        streams(options.target == HelperTarget::Host && !shape.hasLL()),
+        streams(options.isHost() && !shape.hasLL()),
+        hasTeams(!options.isHost() && !shape.reduces && shape.hasLL()),
         suffix(shape.suffix()) {
     buffers.push_back({.isLL = shape.dst});
     buffers.push_back({.isLL = shape.src0});
@@ -49,6 +78,7 @@ private:
   struct Buffer {
     bool isLL;
     Value base = {}, segment = {}, chunk = {};
+    Value step = {};  ///< to the next repetition: chunks, or segments negated
     Value piece = {}; ///< bytes from one piece to the next
   };
   using Values = CodeBuilder::Values;
@@ -59,6 +89,8 @@ private:
       types.append({code.pointer, code.i32, code.i32});
     types.append(
         {code.i32, code.i32, code.i64, code.i64, code.i32, code.i32, code.i32});
+    if (shape.repeats())
+      types.append(1 + buffers.size(), code.i32);
     if (shape.hasLL())
       types.append({code.i32, code.pointer});
     if (streams)
@@ -82,6 +114,11 @@ private:
     for (Value *argument : {&position32, &count32, &segment, &distance,
                             &chunks32, &block32, &parts32})
       *argument = next();
+    if (shape.repeats()) {
+      times32 = next();
+      for (Buffer &buffer : buffers)
+        buffer.step = next();
+    }
     if (shape.hasLL())
       for (Value *argument : {&launch, &abort})
         *argument = next();
@@ -101,9 +138,8 @@ private:
 
   void buildBody() {
     none = code.c64(0);
-    one = code.c64(1);
     Value chunks = code.zeroExtend(chunks32, code.i64);
-    stride = alignedShare(segment, chunks);
+    stride = alignedShare(code, segment, chunks);
     Value position = code.zeroExtend(position32, code.i64);
     Value count = code.zeroExtend(count32, code.i64);
     Value start = code.mul(position, stride);
@@ -118,68 +154,80 @@ private:
     Value isAlone = code.is(Compare::Equal, parts32, code.c32(1));
     Value pieces = code.select(isAlone, code.c32(1), count32);
     piece = code.select(isAlone, run, stride);
-    Value slice = code.shiftLeft(alignedShare(piece, parts), doublings);
+    Value less = piece;
+    // Repetitions are of one piece each, which stays where it is in its segment.
+    if (times32) {
+      isRepeated = code.is(Compare::NotEqual, times32, code.c32(1));
+      pieces = code.select(isRepeated, times32, pieces);
+      less = code.select(isRepeated, none, less);
+    }
+    Value slice = code.shiftLeft(alignedShare(code, piece, parts), doublings);
     skip = code.mul(block, slice);
     Value beyond = code.sub(piece, skip);
     Value most = code.minSigned(slice, beyond);
     Value ahead = code.sub(bytes, skip);
-    walk(pieces, ahead, most);
+    walk(pieces, ahead, less, most);
   }
 
-  /// The part of `bytes` that each of `parts` has, a multiple of
-  /// chunkAlignment.
-  Value alignedShare(Value bytes, Value parts) {
-    Value sum = code.sub(code.add(bytes, parts), one);
-    Value share = code.divide(sum, parts);
-    Value up = code.add(share, code.c64(chunkAlignment - 1));
-    return code.bitAnd(up, code.c64(-int64_t(chunkAlignment)));
-  }
-
-  /// Moves the block's slice of each piece. `ahead` bytes are left from the
-  /// slice of the first piece on, and a slice has `most`.
-  void walk(Value pieces, Value ahead, Value most) {
-    Values carried{ahead};
-    for (Buffer &buffer : buffers)
-      carried.push_back(buffer.isLL ? firstWords(buffer) : firstSlice(buffer));
+  /// Moves the block's slice of each of `pieces`. `ahead` bytes are left from the
+  /// slice of the first piece on, `less` fewer for each next one, and a slice
+  /// has `most`. Where slices are short the teams of a block have one each, so
+  /// that what is loaded of several is under way at once.
+  void walk(Value pieces, Value ahead, Value less, Value most) {
+    Values carried{ahead}, steps{less};
+    for (Buffer &buffer : buffers) {
+      carried.push_back(firstSlice(buffer));
+      steps.push_back(buffer.piece);
+    }
+    Value first = code.c32(0), step = code.c32(1);
+    if (hasTeams) {
+      Value limit = code.mul(code.zeroExtend(pieces, code.i64),
+                             code.c64(llBytesUnderWay / 2 * teamThreads));
+      Value isOne = code.is(Compare::Equal, pieces, step);
+      Value isLong = code.is(Compare::SignedGreater, most, limit);
+      together = code.bitOr(isOne, isLong);
+      Value team = code.divide(code.threadId(code.i32), code.c32(teamThreads));
+      Value teams = code.c32(options.blockSize / teamThreads);
+      first = code.select(together, first, team);
+      step = code.select(together, step, teams);
+      carried = further(code, carried, times(code, steps, first));
+      steps = times(code, steps, step);
+    }
     // In place, a chunk may be where it is to be copied to.
     Value moves;
     if (!shape.reduces && !shape.hasLL() && !puts)
       moves = code.differ(carried[1], carried[2]);
-    code.loop(code.c32(0), pieces, code.c32(1), carried,
-              [&](Value, ValueRange now) {
-                Value length = code.minSigned(now[0], most);
-                Value some = code.is(Compare::SignedGreater, length, none);
-                if (moves)
-                  some = code.bitAnd(some, moves);
-                ValueRange places = now.drop_front();
-                code.when(some, [&] { handle(places, length); });
-                Values next{code.sub(now[0], piece)};
-                for (auto [place, buffer] : llvm::zip(places, buffers))
-                  next.push_back(code.at(place, buffer.piece));
-                return next;
-              });
+    code.loop(first, pieces, step, carried, [&](Value, ValueRange now) {
+      Value length = code.minSigned(now[0], most);
+      Value some = code.is(Compare::SignedGreater, length, none);
+      if (moves)
+        some = code.bitAnd(some, moves);
+      code.when(some, [&] { handle(now.drop_front(), length); });
+      return further(code, now, steps);
+    });
   }
 
-  /// The address of the block's first slice in a buffer.
+  /// The address of the block's first slice in a buffer, and what the next one
+  /// is behind it. LL words take twice the bytes of plain memory; the numbers of
+  /// their chunks count that already, and they are in one segment.
   Value firstSlice(Buffer &buffer) {
-    Value segmentNumber = code.zeroExtend(buffer.segment, code.i64);
-    Value chunkNumber = code.zeroExtend(buffer.chunk, code.i64);
-    Value toSegment = code.mul(segmentNumber, distance);
-    Value toChunk = code.mul(chunkNumber, stride);
-    Value bytes = code.add(code.add(toSegment, toChunk), skip);
+    Value bytes = code.add(times(code, stride, buffer.chunk), skip);
     buffer.piece = piece;
+    if (buffer.isLL) {
+      bytes = code.add(bytes, skip);
+      buffer.piece = code.add(piece, piece);
+    } else {
+      bytes = code.add(bytes, times(code, distance, buffer.segment));
+    }
+    if (times32) {
+      Value isBySegments =
+          code.is(Compare::SignedLess, buffer.step, code.c32(0));
+      Value unit = code.select(isBySegments,
+                               code.sub(none, distance), stride);
+      buffer.piece =
+          code.select(isRepeated, times(code, unit, buffer.step), buffer.piece);
+    }
     return code.at(buffer.base, bytes);
-  }
-
-  /// The same in LL words, which take twice the bytes; the number of the chunk
-  /// counts that already.
-  Value firstWords(Buffer &buffer) {
-    Value chunkNumber = code.zeroExtend(buffer.chunk, code.i64);
-    Value toChunk = code.mul(chunkNumber, stride);
-    Value bytes = code.add(code.add(toChunk, skip), skip);
-    Value first = code.at(buffer.base, bytes);
-    buffer.piece = code.add(piece, piece);
-    return first;
   }
 
   /// Calls what does the work on `length` bytes at `places`. In the word of the
@@ -214,18 +262,19 @@ private:
   /// On the host, what does not fit in the cache bypasses it.
   void callPlain(ValueRange operands) {
     std::string name = shape.reduces ? options.elementsHelper() : helper::copy;
-    if (!streams) {
-      code.call(name + suffix, operands);
-      return;
-    }
+    auto call = [&](const char *more) {
+      return [&, more] { code.call(name + suffix + more, operands); };
+    };
+    if (hasTeams)
+      return code.when(together, call(""), call(helper::teamSuffix));
+    if (!streams)
+      return call("")();
     std::string stream = shape.reduces ? helper::reduceElements : helper::copy;
     stream += suffix + helper::streamSuffix;
     Value allBytes = code.mul(stride, code.zeroExtend(slots32, code.i64));
     Value isLarge =
         code.is(Compare::AtLeast, allBytes, code.c64(options.cacheBytes));
-    code.when(
-        isLarge, [&] { code.call(stream, operands); },
-        [&] { code.call(name + suffix, operands); });
+    code.when(isLarge, [&] { code.call(stream, operands); }, call(""));
   }
 
   CodeBuilder &code;
@@ -234,15 +283,18 @@ private:
   bool puts; ///< to another box
   bool averages;
   bool chooses; ///< among reductions
-  bool streams; ///< what does not fit in the cache bypasses it
+  bool streams;  ///< what does not fit in the cache bypasses it
+  bool hasTeams; ///< for short slices
+  Value together; ///< whether all threads have one after the other
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, parts32;
-
+  Value times32; ///< repetitions, if the helper repeats
+  Value isRepeated;
   Value launch, abort, slots32, average, number;
   Value terms32, termStep32; ///< how many, and chunks from one to the next
   Values route;              ///< of puts: where they go
-  Value none, one;
+  Value none;
   Value stride; ///< bytes from one chunk to the next
   Value piece;  ///< bytes from one piece to the next
   Value skip;   ///< bytes in each piece before the block's slice

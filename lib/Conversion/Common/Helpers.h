@@ -38,6 +38,8 @@
 //   @coll_reduce_elements_XYZ, @coll_average_XYZ
 //                          the same with LL words: the destination X and the
 //                          sources are LL words (p) or plain memory (m)
+//   @coll_copy_XY_team     the same by 32 threads side by side: short slices
+//                          of several chunks at once
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,6 +67,13 @@ namespace sccl::coll {
 /// kernels registers.
 inline constexpr unsigned doublingsShift = 24;
 
+/// Threads side by side that copy a short slice of LL words by themselves, while
+/// others have the next.
+inline constexpr unsigned teamThreads = 32;
+/// Bytes of LL words, data and launch numbers, that a thread has under way on a
+/// GPU, in a copy as in a poll (gate K11).
+inline constexpr unsigned llBytesUnderWay = 64;
+
 /// Whose instructions the helpers are for.
 enum class HelperTarget { NVVM, ROCDL, Host };
 
@@ -83,6 +92,7 @@ struct HelperOptions {
   /// On a GPU: the program has marks.
   bool traced = false;
 
+  bool isHost() const { return target == HelperTarget::Host; }
   bool reduces() const { return !reductions.empty(); }
   bool averages() const {
     return llvm::any_of(reductions, std::mem_fn(&ElementOp::averages));
@@ -97,6 +107,14 @@ struct HelperOptions {
     return chooses() ? helper::chooseAverage : helper::average;
   }
 };
+
+/// Threads side by side that access memory side by side. Offsets in an
+/// instruction of gfx9 have 13 bits: with the accesses of a thread one wave
+/// apart most need no address of their own. On NVIDIA, where all offsets fit,
+/// the whole block stays together.
+inline unsigned lanesOf(const HelperOptions &options) {
+  return options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
+}
 
 /// Builds the helper functions into `body`, at its end.
 void insertHelpers(mlir::Block &body, const HelperOptions &options);

@@ -26,10 +26,6 @@ std::string TransferShape::suffix() const {
   return hasTerms ? letters + helper::termsSuffix : letters;
 }
 
-/// Bytes of LL words that a thread has under way on a GPU, in a copy as in a
-/// poll: four accesses of 16 bytes (gate K11).
-static constexpr unsigned bytesUnderWay = 64;
-
 /// LL words side by side that one access of a thread has. PTX takes a vector of
 /// two words for two accesses of 64 bits, each of which is whole. LLVM's model
 /// of memory on AMD has no access above 64 bits, so there one word is one.
@@ -38,7 +34,7 @@ static unsigned wordsPerLine(HelperTarget target) {
 }
 
 namespace {
-/// Builds one loop. The threads of a block have lines of LL words in turn, and
+/// Builds one loop. The `threads` of a block, or of a team, have lines of LL words in turn, and
 /// each has several of its lines under way. What is less than a line, or not
 /// aligned in plain memory, is left for a loop that takes the data of one word
 /// at a time, the last of which may be cut short. A thread that gives up
@@ -46,9 +42,10 @@ namespace {
 class LLLoopBuilder {
 public:
   LLLoopBuilder(CodeBuilder &code, const HelperOptions &options,
-                const TransferShape &shape,
+                const TransferShape &shape, unsigned threads,
                 const ReductionLoop *reduction = nullptr)
-      : code(code), options(options), shape(shape), reduction(reduction) {}
+      : code(code), options(options), shape(shape), threads(threads),
+        reduction(reduction) {}
 
   void build(const std::string &name) {
     // The destination, its sources, bytes, launch, abort word, terms and their
@@ -77,16 +74,20 @@ public:
 private:
   using Values = CodeBuilder::Values;
 
-  bool isHost() const { return options.target == HelperTarget::Host; }
+  bool isHost() const { return options.isHost(); }
   bool takesWord() const { return reduction && reduction->takesWord(); }
 
   Value ofThread(unsigned each) {
-    return isHost() ? code.c64(0)
-                    : code.mul(code.threadId(code.i64), code.c64(each));
+    if (isHost())
+      return code.c64(0);
+    Value thread = code.threadId(code.i64);
+    if (threads != options.blockSize)
+      thread = code.bitAnd(thread, code.c64(threads - 1));
+    return code.mul(thread, code.c64(each));
   }
   Value firstLine(unsigned lineBytes, unsigned lanes, unsigned count) {
     Value first = ofThread(lineBytes);
-    if (lanes == options.blockSize)
+    if (lanes == threads)
       return first;
     Value wave = code.divide(code.threadId(code.i64), code.c64(lanes));
     Value toWave = code.mul(wave, code.c64((count - 1) * lineBytes * lanes));
@@ -109,13 +110,12 @@ private:
 
   /// Handles lines, and returns where the first word behind them is. Threads
   /// side by side have lines side by side, `step` bytes from those that they
-  /// have next: on AMD a wave's stay together, see buildBlockLoops().
+  /// have next: on AMD a wave's stay together, see lanesOf().
   Value walkLines() {
     unsigned words = wordsPerLine(options.target);
     unsigned lineBytes = words * llDataBytes;
-    unsigned most = bytesUnderWay / (words * llWordBytes);
-    unsigned lanes =
-        options.target == HelperTarget::ROCDL ? 64 : options.blockSize;
+    unsigned most = llBytesUnderWay / (words * llWordBytes);
+    unsigned lanes = std::min(threads, lanesOf(options));
     int32_t step = lineBytes * lanes;
     access->shape = {words, most, step};
     Value whole = code.bitAnd(bytes, code.c64(-int64_t(lineBytes)));
@@ -130,14 +130,13 @@ private:
       Value next = code.add(at, code.c64(bytesOfRound));
       return code.select(handle(), bytes, next);
     };
-    uint64_t tileBytes = uint64_t(most) * lineBytes * options.blockSize;
     Value at = code.whileLoop(
         firstLine(lineBytes, lanes, most), code.i64,
         [&](ValueRange at) -> CodeBuilder::Decision {
           return {areThere(at[0], most), {at[0]}};
         },
         [&](ValueRange at) -> Values {
-          return {round(at[0], most, tileBytes)};
+          return {round(at[0], most, uint64_t(most) * lineBytes * threads)};
         })[0];
     for (unsigned count = most / 2; count > 0; count /= 2)
       at = code.choose(
@@ -160,8 +159,7 @@ private:
           Value size = code.minSigned(code.sub(bytes, offset), word);
           access->shape.size = size;
           access->shape.isWhole = code.is(Compare::Equal, size, word);
-          Value next =
-              code.add(offset, code.c64(llDataBytes * options.blockSize));
+          Value next = code.add(offset, code.c64(llDataBytes * threads));
           return {code.select(handle(), bytes, next)};
         });
   }
@@ -243,18 +241,16 @@ private:
   Values addTerms(Values now, Value place,
                   llvm::function_ref<Values(ArrayRef<Value>, ValueRange)> add) {
     const LineShape &lines = access->shape;
-    const ElementType &element = reduction->op.element;
     // Conversions of 8 bits are long, and each term of a group has its own.
-    bool isLong = element.isFloat() && element.bytes == 1;
+    bool isLong = reduction->op.element.saturates();
     unsigned group =
         lines.size || isLong
             ? 1
-            : bytesUnderWay / (lines.count * lines.words * llWordBytes);
+            : llBytesUnderWay / (lines.count * lines.words * llWordBytes);
     now.append({place, terms});
-    for (; group > 0; group = group > 1 ? 1 : 0)
+    for (; group > 0; group /= 2)
       now = addGroups(now, group, add);
-    now.pop_back_n(2);
-    return now;
+    return Values(ArrayRef(now).drop_back(2));
   }
 
   /// Does so for `group` terms at a time, while there are as many. Behind the
@@ -275,8 +271,7 @@ private:
             places.push_back(code.at(places.back(), apart));
           Value next = places.pop_back_val();
           Values after = add(places, at.drop_back(2));
-          Value left = code.sub(at.back(), code.c32(group));
-          after.append({next, left});
+          after.append({next, code.sub(at.back(), code.c32(group))});
           return after;
         });
   }
@@ -284,6 +279,7 @@ private:
   CodeBuilder &code;
   const HelperOptions &options;
   const TransferShape &shape;
+  unsigned threads;
   const ReductionLoop *reduction; ///< unless it copies
   Values buffers;                 ///< the destination first
   std::optional<LLAccess> access;
@@ -306,10 +302,16 @@ std::optional<std::string> coll::whyNoLL(const ElementOp &op) {
 void coll::buildLLLoops(CodeBuilder &code, const HelperOptions &options,
                         const TransferShape &shape) {
   std::string suffix = shape.suffix();
-  if (!shape.reduces)
-    return LLLoopBuilder(code, options, shape).build(helper::copy + suffix);
+  unsigned threads = options.blockSize;
+  if (!shape.reduces) {
+    LLLoopBuilder(code, options, shape, threads).build(helper::copy + suffix);
+    if (!options.isHost())
+      LLLoopBuilder(code, options, shape, teamThreads)
+          .build(helper::copy + suffix + helper::teamSuffix);
+    return;
+  }
   for (const ReductionLoop &loop : reductionLoops(options, suffix))
-    LLLoopBuilder(code, options, shape, &loop).build(loop.name);
+    LLLoopBuilder(code, options, shape, threads, &loop).build(loop.name);
   SmallVector<Type> types = {code.pointer, code.pointer, code.pointer,
                              code.i64,     code.i32,     code.pointer};
   if (shape.hasTerms)

@@ -36,6 +36,9 @@ struct TransferShape {
   auto operator<=>(const TransferShape &) const = default;
   bool hasLL() const { return dst || src0 || src1; }
   bool isPlain() const { return !hasLL() && !hasTerms; }
+  /// True if the helper itself repeats what it does. Of plain memory the caller
+  /// does: what is kept across calls would cost kernels 20 registers.
+  bool repeats() const { return hasLL() && !hasTerms; }
   unsigned sources() const { return reduces ? 2 : 1; }
   /// A number below `count`; of those with terms at least `firstWithTerms`.
   unsigned number() const {

@@ -91,8 +91,9 @@ public:
   using KernelPattern<Op>::KernelPattern;
 
 protected:
-  /// Replaces `op` by a call of `helper` for each repetition. `slots` are the
-  /// destination and the sources, `more` what the helper takes beside.
+  /// Replaces `op` by a call of `helper`, for each repetition unless the helper
+  /// repeats. `slots` are the destination and the sources, `more` what the helper
+  /// takes beside.
   void emit(Op op, mlir::ConversionPatternRewriter &rewriter,
             typename KernelPattern<Op>::OneToN adaptor, llvm::StringRef helper,
             const coll::TransferShape &shape,
@@ -101,7 +102,7 @@ protected:
     mlir::Location loc = op.getLoc();
     mlir::OpBuilder::InsertionGuard guard(rewriter);
     mlir::Value turn;
-    if (op.getTimes()) {
+    if (op.getTimes() && !shape.repeats()) {
       auto loop = mlir::scf::ForOp::create(
           rewriter, loc, this->constant(rewriter, loc, 0),
           adaptor.getTimes().front(), this->constant(rewriter, loc, 1));
@@ -115,6 +116,14 @@ protected:
            advance(rewriter, loc, slot[Segment], turn, slot[SegmentStep]),
            advance(rewriter, loc, slot[Chunk], turn, slot[ChunkStep])});
     appendCommon(op, rewriter, adaptor, operands);
+    if (shape.repeats()) {
+      operands.push_back(op.getTimes() ? adaptor.getTimes().front()
+                                       : this->constant(rewriter, loc, 1));
+      // Steps are of chunks or of segments.
+      for (mlir::ValueRange slot : slots)
+        operands.push_back(mlir::arith::SubIOp::create(
+            rewriter, loc, slot[ChunkStep], slot[SegmentStep]));
+    }
     if (shape.hasLL()) {
       operands.push_back(mlir::arith::TruncIOp::create(
           rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front()));

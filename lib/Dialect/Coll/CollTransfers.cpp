@@ -34,6 +34,19 @@ Transfer Transfer::repetition(unsigned i) const {
   return result;
 }
 
+Transfer Transfer::column(unsigned i) const {
+  Transfer result = *this;
+  result.chunk += i;
+  result.count = 1;
+  auto narrow = [i](SlotRange &range) {
+    range.slot += i;
+    range.count = 1;
+  };
+  llvm::for_each(result.reads, narrow);
+  narrow(result.write);
+  return result;
+}
+
 template <typename Op>
 static constexpr bool reduces =
     std::is_same_v<Op, LocalReduceOp> || std::is_same_v<Op, ReducePutOp> ||

@@ -16,8 +16,8 @@
 // CHECK:         %[[ALONE:.*]] = arith.cmpi eq
 // CHECK:         %[[PIECES:.*]] = arith.select %[[ALONE]], %c1_i32{{.*}}, %[[COUNT]]
 // CHECK:         %[[PIECE:.*]] = arith.select %[[ALONE]], %{{.*}}, %[[STRIDE]]
-// CHECK:         %[[TO_SEGMENT:.*]] = arith.muli %{{.*}}, %[[DISTANCE]]
-// CHECK:         %[[TO_CHUNK:.*]] = arith.muli %{{.*}}, %[[STRIDE]]
+// CHECK:         %[[TO_CHUNK:.*]] = arith.muli %[[STRIDE]], %{{.*}}
+// CHECK:         %[[TO_SEGMENT:.*]] = arith.muli %[[DISTANCE]], %{{.*}}
 
 // A chunk that is in its place already is not copied.
 // CHECK:         %[[DIFFER:.*]] = llvm.icmp "ne"

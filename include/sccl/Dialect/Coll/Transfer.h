@@ -70,6 +70,8 @@ struct Transfer {
   }
   /// The repetition number `i`, from 0, as a transfer that is not repeated.
   Transfer repetition(unsigned i) const;
+  /// Chunk number `i` of each repetition.
+  Transfer column(unsigned i) const;
 };
 
 /// A word in the memory of rank `dst` that only the channel of rank `src` to

@@ -31,6 +31,8 @@ def load_base():
     names = []
     for action, letters in ACTIONS:
         names += [f"coll_{action}_{letters}", f"coll_{geometry[action]}_{letters}"]
+        if action == "copy":
+            names.append(f"coll_copy_{letters}_team")
     module.HELPERS = names
     return module
 
@@ -58,7 +60,7 @@ class Chain:
             self.machine.launch(
                 name, *itertools.chain(*buffers), self.position, self.count,
                 ctypes.c_int64(self.segment), ctypes.c_int64(self.segment),
-                self.chunks, block, self.blocks,
+                self.chunks, block, self.blocks, 1, *(0 for _ in buffers),
                 ctypes.c_uint32(LAUNCH), ctypes.byref(self.abort),
             )
 
