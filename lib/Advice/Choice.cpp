@@ -39,48 +39,6 @@ bool Choice::isDone() const {
   return best() <= bound * closeEnough;
 }
 
-/// Microseconds that a variant takes at least, from what it took for smaller
-/// sizes: its time is the longest of many paths, each linear in the bytes, so
-/// it grows by no less per byte than it did. Fair shares may bend that a
-/// little.
-double Choice::expected(const Variant &variant) const {
-  auto it = histories.find(variant);
-  if (it == histories.end())
-    return 0;
-  const auto &[sizes, times] = it->second;
-  double slope =
-      sizes[0] > 0 ? (times[1] - times[0]) / (sizes[1] - sizes[0]) : 0;
-  return times[1] + std::max(slope, 0.0) * (bytes - sizes[1]);
-}
-
-/// Estimates know nothing of flags, copies and fair shares, which are much the
-/// same for the pieces of a candidate, and for a size and the next one.
-double Choice::ratioOf(size_t candidate, bool inRounds) const {
-  if (auto it = ratios.find({candidate, inRounds}); it != ratios.end())
-    return it->second;
-  double least = 1;
-  for (const auto &[other, ratio] : ratios)
-    least = std::min(least, ratio);
-  return least;
-}
-
-/// What was not rated took its share of latencies and flags when there were
-/// fewer bytes: it counts half as much for each size since.
-void Choice::learnRatios() {
-  for (auto &[key, ratio] : ratios)
-    if (ratio > 1)
-      ratio = (1 + ratio) / 2;
-  std::map<std::pair<size_t, bool>, double> least;
-  for (const auto &[variant, time] : rated) {
-    bool inRounds = variant.order.inRounds;
-    double ratio = time / estimate(variant.candidate, variant.pieces, inRounds);
-    auto [it, isNew] = least.try_emplace({variant.candidate, inRounds}, ratio);
-    it->second = std::min(it->second, ratio);
-  }
-  for (auto [key, ratio] : least)
-    ratios[key] = ratio;
-}
-
 /// True if pieces of `candidate` may follow each other in rounds.
 bool Choice::takesRounds(size_t candidate) const {
   constexpr uint64_t maxSends = 20'000; // of a piece
@@ -116,7 +74,7 @@ void Choice::addCuts(size_t number, std::vector<Cut> &cuts) {
     if (pieces > 1 && sends > maxSends)
       break;
     double time = estimate(number, pieces, /*inRounds=*/false);
-    cuts.push_back({time * ratioOf(number, false), time, number, pieces});
+    cuts.push_back({time, number, pieces});
     // Then more pieces are only more work, the more the more sends there are.
     double gain = leastGain + gainOfSend * double(sends);
     if (pieces >= fewPieces &&
@@ -125,8 +83,8 @@ void Choice::addCuts(size_t number, std::vector<Cut> &cuts) {
   }
 }
 
-/// All candidates in all numbers of pieces. Those of the least expected times
-/// come first, but sends count a little, too.
+/// All candidates in all numbers of pieces. Those of the least estimates come
+/// first, but sends count a little, too.
 std::vector<Choice::Cut> Choice::cutsFor() {
   std::vector<Cut> cuts;
   for (size_t number = 0; number < candidates.size(); ++number)
@@ -134,7 +92,7 @@ std::vector<Choice::Cut> Choice::cutsFor() {
   auto order = [&](const Cut &cut) {
     constexpr double ofSend = 5e-7; // of the estimate
     auto sends = double(sendsOf({cut.candidate, cut.pieces, {}, 0}));
-    return cut.expected * (1 + ofSend * sends);
+    return cut.estimate * (1 + ofSend * sends);
   };
   std::ranges::stable_sort(cuts, {}, order);
   return cuts;
@@ -201,12 +159,10 @@ const Traffic *Choice::draftOf(const Variant &variant) {
   return &drafts.emplace(variant, std::move(draft)).first->second;
 }
 
-/// Does nothing once time is over or the bound is reached, if there would be
-/// too many chunks, or if it is known to take too long.
+/// Does nothing once time is over or the bound is reached, or if there would be
+/// too many chunks.
 std::optional<Error> Choice::rate(const Variant &variant) {
-  constexpr double tooLong = 1.02;
-  if (deadline.isOver() || isDone() || rated.contains(variant) ||
-      expected(variant) > best() * tooLong)
+  if (deadline.isOver() || isDone() || rated.contains(variant))
     return std::nullopt;
   const Traffic *draft = draftOf(variant);
   if (!draft)
@@ -224,9 +180,6 @@ std::optional<Error> Choice::rate(const Variant &variant) {
   if (!result)
     return Error{result.error()};
   rated[variant] = result->microseconds;
-  History &history = histories[variant];
-  history.bytes[0] = std::exchange(history.bytes[1], bytes);
-  history.times[0] = std::exchange(history.times[1], result->microseconds);
   return std::nullopt;
 }
 
@@ -272,7 +225,7 @@ std::optional<Error> Choice::climb(size_t candidate) {
     uint64_t sends = sendsOf({candidate, pieces, {}, 0});
     if (sends > maxSends)
       break;
-    Cut cut{0, 0, candidate, pieces};
+    Cut cut{0, candidate, pieces};
     PieceOrder order = roundsFor(candidate, pieces);
     if (auto error = rateWays(cut, order))
       return error;
@@ -286,34 +239,32 @@ std::optional<Error> Choice::climb(size_t candidate) {
   return std::nullopt;
 }
 
+/// Drafts in rounds take the longest to rate, so these must promise to be hardly
+/// worse than the best so far.
 std::optional<Error> Choice::rateRounds() {
-  constexpr double slack = 1.3, slackOfKnown = 1.05;
+  constexpr double slack = 1.05;
   constexpr unsigned usualPieces = 8;
   std::vector<std::pair<double, size_t>> order;
   for (size_t number = 0; number < candidates.size(); ++number)
     if (takesRounds(number))
-      order.emplace_back(
-          estimate(number, usualPieces, true) * ratioOf(number, true), number);
+      order.emplace_back(estimate(number, usualPieces, true), number);
   std::ranges::sort(order);
-  for (auto [expected, number] : order) {
-    bool isKnown = ratios.contains({number, true});
-    if (rated.empty() || expected <= (isKnown ? slackOfKnown : slack) * best())
+  for (auto [time, number] : order)
+    if (rated.empty() || time <= slack * best())
       if (auto error = climb(number))
         return error;
-  }
   return std::nullopt;
 }
 
-/// Long ones must promise to be hardly worse.
+/// Estimates know nothing of flags and copies, so those of others may be longer.
+/// Of cuts with many sends not too many are rated.
 std::optional<Error> Choice::rateCuts() {
-  constexpr double slack = 1.25, slackOfKnown = 1.1, slackOfLong = 1.05;
-  constexpr uint64_t maxSends = 1'000'000, few = 8'000, many = 40'000;
+  constexpr double slack = 1.3;
+  constexpr uint64_t maxSends = 1'000'000, few = 8'000;
   ratedSends = 0;
   for (const Cut &cut : cutsFor()) {
-    bool isKnown = ratios.contains({cut.candidate, false});
     uint64_t sends = sendsOf({cut.candidate, cut.pieces, {}, 0});
-    double most = sends > many ? slackOfLong : isKnown ? slackOfKnown : slack;
-    if (!rated.empty() && cut.expected > most * best())
+    if (!rated.empty() && cut.estimate > slack * best())
       continue;
     if (!rated.empty() && sends > few &&
         ratedSends + sends * ways.size() > maxSends)
@@ -366,18 +317,6 @@ std::optional<Error> Choice::rateAll() {
   return rateDistances();
 }
 
-/// True if latencies had so little to do with what the last size took that the
-/// best for it are the best for more bytes, too.
-bool Choice::isLong() const {
-  constexpr double many = 50;
-  double most = 0;
-  for (const Candidate &candidate : candidates) {
-    auto steps = double(candidate.implementation.schedule.steps.size());
-    most = std::max(most, candidate.latency + steps * candidate.flagTime);
-  }
-  return !lastRanked.empty() && lastRanked.front().microseconds > many * most;
-}
-
 /// The best of the last size.
 std::optional<Error> Choice::rateLast() {
   constexpr size_t few = 3;
@@ -392,9 +331,8 @@ Result<std::vector<RatedVariant>> Choice::rank(double bytesOfSize,
   bytes = bytesOfSize;
   bound = boundOfSize;
   rated.clear();
-  if (auto error = isLong() ? rateLast() : rateAll())
+  if (auto error = rateAll())
     return *error;
-  learnRatios();
   std::vector<RatedVariant> result = ranked();
   if (!result.empty())
     lastRanked = result;
@@ -407,7 +345,6 @@ Choice::rankOf(const std::vector<Variant> &variants, double bytesOfSize,
   bytes = bytesOfSize;
   bound = boundOfSize;
   rated.clear();
-  histories.clear(); // they are of other sizes, in any order
   for (const Variant &variant : variants)
     if (auto error = rate(variant))
       return *error;

@@ -64,8 +64,7 @@ public:
 private:
   /// A candidate in a number of pieces.
   struct Cut {
-    double expected; ///< microseconds
-    double estimate; ///< likewise, but only of the candidate
+    double estimate; ///< microseconds, without flags and copies
     size_t candidate;
     unsigned pieces;
   };
@@ -77,12 +76,9 @@ private:
   PieceOrder stepsFor(size_t candidate, unsigned pieces) const;
   PieceOrder roundsFor(size_t candidate, unsigned pieces) const;
   double bestOf(size_t candidate, unsigned pieces, PieceOrder order) const;
-  double ratioOf(size_t candidate, bool inRounds) const;
-  void learnRatios();
   bool mayBeBest(const Cut &cut, const LoweringWay &way) const;
   std::optional<Error> rateAll();
   std::optional<Error> rateLast();
-  bool isLong() const;
   size_t bestWay() const {
     return lastRanked.empty() ? 0 : lastRanked.front().variant.way;
   }
@@ -95,7 +91,6 @@ private:
   std::vector<RatedVariant> ranked() const;
   double best() const;
   bool isDone() const;
-  double expected(const Variant &variant) const;
 
   const Fabric &fabric;
   const std::vector<Candidate> &candidates;
@@ -103,14 +98,6 @@ private:
   const Deadline &deadline;
   std::map<Variant, Traffic> drafts;
   uint64_t draftedSends = 0; ///< in `drafts`
-  /// By variant, what it took for the last two sizes at which it was rated.
-  struct History {
-    double bytes[2] = {0, 0}, times[2] = {0, 0};
-  };
-  std::map<Variant, History> histories;
-  /// By candidate and whether in rounds, the least time over its estimate at
-  /// the last size where any such variant was rated.
-  std::map<std::pair<size_t, bool>, double> ratios;
   std::map<size_t, unsigned> roundsOfOne; ///< by candidate, of one piece
   // For the present size.
   double bytes = 0, bound = 0;
