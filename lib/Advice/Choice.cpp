@@ -260,7 +260,7 @@ std::optional<Error> Choice::rateRounds() {
 /// Of cuts with many sends not too many are rated.
 std::optional<Error> Choice::rateCuts() {
   constexpr double slack = 1.3;
-  constexpr uint64_t maxSends = 1'000'000, few = 8'000;
+  constexpr uint64_t maxSends = 250'000, few = 8'000;
   ratedSends = 0;
   for (const Cut &cut : cutsFor()) {
     uint64_t sends = sendsOf({cut.candidate, cut.pieces, {}, 0});
