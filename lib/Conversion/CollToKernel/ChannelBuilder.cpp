@@ -291,8 +291,10 @@ void ChannelBuilder::add(Operation *op) {
   flushFlags();
   for (const auto &[part, average] : context.averages.split(op, *transfer)) {
     // What repeats LL words on a GPU does so with one chunk.
-    bool hasLL = holdsLL(context.program, part.write) ||
-                 holdsLL(context.program, part.reads[0]);
+    auto isLL = [&](const SlotRange &range) {
+      return holdsLL(context.program, range);
+    };
+    bool hasLL = isLL(part.write) || llvm::any_of(part.reads, isLL);
     bool isWhole =
         part.times == 1 || part.count == 1 || !hasLL || !context.hasThreads;
     bool repeats = repeatsAsOne(part);
