@@ -80,8 +80,8 @@ static Result<Topology> linksOf(const Machine &machine,
 /// Leaves out routes from or to ranks outside of `groups` if an edge carries a
 /// larger part of them than of any route between members, which would count for
 /// these as well. Says how many.
-static void leaveOutOthers(const RankGroups &groups, std::vector<Route> &routes,
-                           Derivation &derivation) {
+static void leaveOutOthers(const RankGroups &groups, const Machine &machine,
+                           std::vector<Route> &routes, Derivation &derivation) {
   std::vector<bool> isMember(derivation.topology.numRanks());
   for (const std::vector<unsigned> &group : groups)
     for (unsigned member : group)
@@ -101,13 +101,14 @@ static void leaveOutOthers(const RankGroups &groups, std::vector<Route> &routes,
                     share.part > most[share.edge];
            });
   });
-  if (numLeftOut)
-    addDeviation(
-        derivation,
-        std::to_string(numLeftOut) +
-            " links of GPUs outside of groups are left out, for which "
-            "edges would carry less of the links between members; R/C, "
-            "and bounds on it, are without them");
+  if (numLeftOut == 0)
+    return;
+  derivation.topology = *linksOf(machine, routes);
+  addDeviation(derivation,
+               std::to_string(numLeftOut) +
+                   " links of GPUs outside of groups are left out, for which "
+                   "edges would carry less of the links between members; R/C, "
+                   "and bounds on it, are without them");
 }
 
 /// The sets of links that edges carry, in order of the edges.
@@ -195,8 +196,7 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
     for (const Share &share : route.shares)
       derivation.isUsed[share.edge] = true;
   if (!options.groups.empty())
-    leaveOutOthers(options.groups, *routes, derivation);
-  derivation.topology = *linksOf(machine, *routes);
+    leaveOutOthers(options.groups, machine, *routes, derivation);
   for (Route &route : *routes)
     derivation.routes.push_back(std::move(route.path));
   SetLimits limits = collectLimits(*routes, derivation);
