@@ -138,10 +138,8 @@ void sccl::setCopies(std::optional<double> copies, Timing &timing,
   if (!copies)
     assumptions.push_back(llvm::formatv(
         "copies within a rank at {0} GB/s (assumed)", assumedCopyRate));
-  if (timing.copyRate > 0)
-    return;
-  timing = {std::move(timing.latencies), std::move(timing.rates)};
-  assumptions.push_back("only links and their latencies take time");
+  else if (*copies == 0)
+    assumptions.push_back("only links and their latencies take time");
 }
 
 MachineTiming sccl::timingOf(const Derivation &derivation,
