@@ -239,8 +239,8 @@ std::optional<Error> Choice::climb(size_t candidate) {
   return std::nullopt;
 }
 
-/// Drafts in rounds take the longest to rate, so these must promise to be hardly
-/// worse than the best so far.
+/// Drafts in rounds take the longest to rate, so these must promise to be
+/// hardly worse than the best so far.
 std::optional<Error> Choice::rateRounds() {
   constexpr double slack = 1.05;
   constexpr unsigned usualPieces = 8;
@@ -256,8 +256,8 @@ std::optional<Error> Choice::rateRounds() {
   return std::nullopt;
 }
 
-/// Estimates know nothing of flags and copies, so those of others may be longer.
-/// Of cuts with many sends not too many are rated.
+/// Estimates know nothing of flags and copies, so those of others may be
+/// longer. Of cuts with many sends not too many are rated.
 std::optional<Error> Choice::rateCuts() {
   constexpr double slack = 1.3;
   constexpr uint64_t maxSends = 250'000, few = 8'000;

@@ -97,7 +97,7 @@ private:
   const std::vector<LoweringWay> &ways;
   const Deadline &deadline;
   std::map<Variant, Traffic> drafts;
-  uint64_t draftedSends = 0; ///< in `drafts`
+  uint64_t draftedSends = 0;              ///< in `drafts`
   std::map<size_t, unsigned> roundsOfOne; ///< by candidate, of one piece
   // For the present size.
   double bytes = 0, bound = 0;

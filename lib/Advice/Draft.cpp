@@ -239,8 +239,8 @@ void DraftFlags::addGroups(uint32_t channel) {
   }
 }
 
-/// LL words tell of themselves. Those that a rank only copies to its output in a
-/// step are copied together.
+/// LL words tell of themselves. Those that a rank only copies to its output in
+/// a step are copied together.
 void DraftFlags::addWords(uint32_t channel) {
   const std::vector<uint32_t> &own = members[channel];
   auto isCopy = [&](uint32_t number) {

@@ -27,9 +27,8 @@ bool ArrivalSums::isTried() const {
       groups.empty() ? problem.topology.numRanks() : groups.front().size();
   return isAsked(Maker::arrival_sums) && ranks <= few &&
          problem.family.kind == CollectiveKind::AllReduce &&
-         std::ranges::all_of(groups, [&](const auto &group) {
-           return group.size() == ranks;
-         });
+         std::ranges::all_of(
+             groups, [&](const auto &group) { return group.size() == ranks; });
 }
 
 /// Programs of many ranks take seconds, which this is not worth.

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Each rank gets as much as all others have, where a sum takes twice that of
-// one: among few ranks that is no more. In small groups, whose chunks go through
-// relays, nothing else is as cheap.
+// one: among few ranks that is no more. In small groups, whose chunks go
+// through relays, nothing else is as cheap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +26,8 @@ public:
   /// all_reduce of few ranks, or bounds say that none is cheaper than `known`.
   /// The first call that may find one searches for all_gathers, with up to
   /// `work` for each question.
-  std::optional<FrontierPoint> at(unsigned steps,
-                                  const std::optional<Rational> &known,
-                                  uint64_t work);
+  std::optional<FrontierPoint>
+  at(unsigned steps, const std::optional<Rational> &known, uint64_t work);
 
 private:
   CollectiveFamily gatherFamily() const;

@@ -32,7 +32,8 @@ void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
   // first two operands are loaded together, and the others likewise.
   unsigned others = inputs - 1, first = others > 0 && !isWords;
   others -= first;
-  accesses = std::max(1u, first + others / 4 + unsigned(std::popcount(others % 4)));
+  accesses =
+      std::max(1u, first + others / 4 + unsigned(std::popcount(others % 4)));
   constexpr unsigned teamsOfBlock = 8; // of 256 threads
   teams = isWords && operands <= 1 ? teamsOfBlock : 1;
   if (writesWords)
@@ -295,7 +296,8 @@ double Simulation::capOf(unsigned channel, const Action &action,
     return turns * std::max(access, bytes / action.pieces * teams / cap);
   };
   unsigned turns = (action.pieces + action.teams - 1) / action.teams;
-  return bytes / std::min(timeOf(action.pieces, 1), timeOf(turns, action.teams));
+  return bytes /
+         std::min(timeOf(action.pieces, 1), timeOf(turns, action.teams));
 }
 
 bool Simulation::comeToBarrier(unsigned channel) {

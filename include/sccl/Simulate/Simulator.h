@@ -89,8 +89,8 @@ struct Action {
   double bytes = 0;
   unsigned inputs = 1;   ///< of a transfer: it loads so many times `bytes`
   unsigned accesses = 1; ///< of its loads, that wait for each other
-  /// It moves so many slices, which are apart in memory, of which the teams of a
-  /// block have one each.
+  /// It moves so many slices, which are apart in memory, of which the teams of
+  /// a block have one each.
   unsigned pieces = 1, teams = 1;
   /// Of LL words. They tell of themselves, so that a signal and a wait take no
   /// time of their own.

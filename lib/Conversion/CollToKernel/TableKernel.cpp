@@ -280,8 +280,8 @@ void TableKernelBuilder::transferOf(const TransferShape &shape,
   Value average =
       binary<arith::ShRUIOp>(head, constant(TableRow::averageShift));
   ReduceOp::create(builder, loc, from, second, to, count, position,
-                   repeats ? times : Value(),
-                   shape.hasTerms ? times : Value(), average, part, launch);
+                   repeats ? times : Value(), shape.hasTerms ? times : Value(),
+                   average, part, launch);
 }
 
 /// Each kind stands in the else of another: then nothing has to be kept across

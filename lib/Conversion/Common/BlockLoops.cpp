@@ -233,7 +233,7 @@ private:
       code.store(results[i], placeOf(bases.front(), access, i), access.bytes);
   }
 
-  /// The sums of all terms, in registers. Of one access some are loaded at once.
+  /// The sums of all terms. Of one access several are loaded at once.
   Values sums(ValueRange bases, const Access &access, unsigned unroll) {
     ReduceBuilder builder = reducer(access);
     const AverageOperands &average = averages[access.lanes];

@@ -155,7 +155,7 @@ private:
     Value pieces = code.select(isAlone, code.c32(1), count32);
     piece = code.select(isAlone, run, stride);
     Value less = piece;
-    // Repetitions are of one piece each, which stays where it is in its segment.
+    // Repetitions are of one piece, which keeps its place in its segment.
     if (times32) {
       isRepeated = code.is(Compare::NotEqual, times32, code.c32(1));
       pieces = code.select(isRepeated, times32, pieces);
@@ -169,10 +169,10 @@ private:
     walk(pieces, ahead, less, most);
   }
 
-  /// Moves the block's slice of each of `pieces`. `ahead` bytes are left from the
-  /// slice of the first piece on, `less` fewer for each next one, and a slice
-  /// has `most`. Where slices are short the teams of a block have one each, so
-  /// that what is loaded of several is under way at once.
+  /// Moves the block's slice of each of `pieces`. `ahead` bytes are left from
+  /// the slice of the first piece on, `less` fewer for each next one, and a
+  /// slice has `most`. Where slices are short the teams of a block have one
+  /// each, so that what is loaded of several is under way at once.
   void walk(Value pieces, Value ahead, Value less, Value most) {
     Values carried{ahead}, steps{less};
     for (Buffer &buffer : buffers) {
@@ -208,8 +208,8 @@ private:
   }
 
   /// The address of the block's first slice in a buffer, and what the next one
-  /// is behind it. LL words take twice the bytes of plain memory; the numbers of
-  /// their chunks count that already, and they are in one segment.
+  /// is behind it. LL words take twice the bytes of plain memory; the numbers
+  /// of their chunks count that already, and they are in one segment.
   Value firstSlice(Buffer &buffer) {
     Value bytes = code.add(times(code, stride, buffer.chunk), skip);
     buffer.piece = piece;
@@ -222,8 +222,7 @@ private:
     if (times32) {
       Value isBySegments =
           code.is(Compare::SignedLess, buffer.step, code.c32(0));
-      Value unit = code.select(isBySegments,
-                               code.sub(none, distance), stride);
+      Value unit = code.select(isBySegments, code.sub(none, distance), stride);
       buffer.piece =
           code.select(isRepeated, times(code, unit, buffer.step), buffer.piece);
     }
@@ -274,7 +273,8 @@ private:
     Value allBytes = code.mul(stride, code.zeroExtend(slots32, code.i64));
     Value isLarge =
         code.is(Compare::AtLeast, allBytes, code.c64(options.cacheBytes));
-    code.when(isLarge, [&] { code.call(stream, operands); }, call(""));
+    code.when(
+        isLarge, [&] { code.call(stream, operands); }, call(""));
   }
 
   CodeBuilder &code;
@@ -283,8 +283,8 @@ private:
   bool puts; ///< to another box
   bool averages;
   bool chooses; ///< among reductions
-  bool streams;  ///< what does not fit in the cache bypasses it
-  bool hasTeams; ///< for short slices
+  bool streams; ///< what does not fit in the cache bypasses it
+  bool hasTeams;  ///< for short slices
   Value together; ///< whether all threads have one after the other
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first

@@ -67,8 +67,8 @@ namespace sccl::coll {
 /// kernels registers.
 inline constexpr unsigned doublingsShift = 24;
 
-/// Threads side by side that copy a short slice of LL words by themselves, while
-/// others have the next.
+/// Threads side by side that copy a short slice of LL words by themselves,
+/// while others have the next.
 inline constexpr unsigned teamThreads = 32;
 /// Bytes of LL words, data and launch numbers, that a thread has under way on a
 /// GPU, in a copy as in a poll (gate K11).

@@ -34,11 +34,12 @@ static unsigned wordsPerLine(HelperTarget target) {
 }
 
 namespace {
-/// Builds one loop. The `threads` of a block, or of a team, have lines of LL words in turn, and
-/// each has several of its lines under way. What is less than a line, or not
-/// aligned in plain memory, is left for a loop that takes the data of one word
-/// at a time, the last of which may be cut short. A thread that gives up
-/// because the launch is aborted stores nothing and ends its loops.
+/// Builds one loop. The `threads` of a block, or of a team, have lines of LL
+/// words in turn, and each has several of its lines under way. What is less
+/// than a line, or not aligned in plain memory, is left for a loop that takes
+/// the data of one word at a time, the last of which may be cut short. A thread
+/// that gives up because the launch is aborted stores nothing and ends its
+/// loops.
 class LLLoopBuilder {
 public:
   LLLoopBuilder(CodeBuilder &code, const HelperOptions &options,

@@ -92,8 +92,8 @@ public:
 
 protected:
   /// Replaces `op` by a call of `helper`, for each repetition unless the helper
-  /// repeats. `slots` are the destination and the sources, `more` what the helper
-  /// takes beside.
+  /// repeats. `slots` are the destination and the sources, `more` what the
+  /// helper takes beside.
   void emit(Op op, mlir::ConversionPatternRewriter &rewriter,
             typename KernelPattern<Op>::OneToN adaptor, llvm::StringRef helper,
             const coll::TransferShape &shape,
