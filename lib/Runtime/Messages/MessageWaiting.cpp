@@ -80,9 +80,11 @@ Status MessageEngine::wait() {
   Clock::time_point now = Clock::now();
   tellOfCall(now - lastMove);
   // Whoever only waits for others that wait leaves it to them to say for whom.
+  // So does a rank that suspects several: one of them may only not have been
+  // given the processor, and another rank, which waits for one, names that one.
   constexpr double grace = 1.25;
   if (limit.isOver() &&
-      (group.inquiry().suspect() != Inquiry::nobody || limit.share() > grace))
+      (group.inquiry().suspects().size() == 1 || limit.share() > grace))
     return giveUp();
   askAround();
   // Two ranks may each have the ways to the other full of what the other cannot
