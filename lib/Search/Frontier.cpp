@@ -15,7 +15,7 @@
 
 #include "sccl/Search/Frontier.h"
 
-#include "ArrivalSums.h"
+#include "GatherSums.h"
 #include "ProductSums.h"
 #include "SearchState.h"
 
@@ -42,7 +42,7 @@ class FrontierSearch {
 public:
   FrontierSearch(const FrontierProblem &problem, const Progress &progress)
       : problem(problem), options(problem.options), progress(progress),
-        state(problem), products(problem), arrivalSums(problem) {
+        state(problem), products(problem), gatherSums(problem) {
     for (unsigned steps = 0; steps <= options.maxSteps; ++steps)
       searches.emplace_back(problem, steps);
   }
@@ -78,7 +78,7 @@ private:
   const Progress &progress;
   SearchState state;
   ProductSums products;
-  ArrivalSums arrivalSums;
+  GatherSums gatherSums;
   std::vector<StepSearch> searches; ///< by steps
   uint64_t spent = 0;               ///< by engines, on single C and R
   unsigned reported = 0; ///< all final points up to this number of steps
@@ -152,6 +152,10 @@ void FrontierSearch::glance() {
   };
   if (problem.hasManyRanks())
     atEach([&](unsigned steps) { return products.at(steps); });
+  if (problem.mayRelay())
+    atEach([&](unsigned steps) {
+      return gatherSums.at(steps, knownAt(steps), options.probeWork);
+    });
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
 }
@@ -182,7 +186,7 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
         (isFirst || (searches[steps].isWorthMore() &&
                      !state.isCloseEnough(steps) && !isSpent(steps))))
       open.push_back(steps);
-  if (!isFirst)
+  if (!isFirst && !problem.mayRelay())
     std::ranges::stable_sort(open, std::ranges::greater(), [&](unsigned steps) {
       return state.gapAt(steps);
     });
@@ -193,7 +197,7 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
 /// each gets `work`.
 StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
   bool isWorth = state.isWorthImproving(steps) && !state.isCloseEnough(steps);
-  return {work, isWorth || work <= firstWork ? 3u : 1u,
+  return {work, (isWorth || work <= firstWork) && !problem.mayRelay() ? 3u : 1u,
           isWorth ? std::min(2 * work, options.stepWork) : 0,
           state.bounds.isOfSteps(steps)};
 }
@@ -201,15 +205,14 @@ StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
 /// True if engines have looked for long enough. On many ranks they seldom find
 /// what trees do not, each answer takes long, and there is a question for each
 /// number of steps and C: all together must come to an end. On up to 16 ranks
-/// they find a little more. So with relays, where bounds are seldom met.
+/// they find a little more. So with relays, where bounds are seldom met, and
+/// only sums of few chunks are better than those of two all_gathers.
 bool FrontierSearch::isSpent(unsigned steps) const {
-  if ((!problem.hasManyRanks() && problem.family.isPlain()) ||
-      options.thorough || options.k)
+  bool isFew = !problem.hasManyRanks();
+  if ((isFew && !problem.mayRelay()) || options.thorough || options.k)
     return false;
-  uint64_t more = !problem.hasManyRanks()              ? 4
-                  : problem.isVast() && knownAt(steps) ? 1
-                                                       : 2;
-  return spent >= options.manyRanksWork * more;
+  uint64_t halves = isFew ? 1 : problem.isVast() && knownAt(steps) ? 2 : 4;
+  return 2 * spent >= options.manyRanksWork * halves;
 }
 
 /// Searches the steps of `batch` at once. What one finds may make the search
@@ -254,8 +257,8 @@ void FrontierSearch::searchBatch(const std::vector<unsigned> &batch,
     spent += searches[steps].workOfRun();
     if (!state.isSettled(steps))
       add(products.at(steps));
-    if (!state.isSettled(steps))
-      add(arrivalSums.at(steps, knownAt(steps), work));
+    if (!state.isSettled(steps) && !problem.mayRelay())
+      add(gatherSums.at(steps, knownAt(steps), work));
     report(/*isOver=*/false);
   }
 }
@@ -313,6 +316,9 @@ Frontier FrontierSearch::run() {
   state.bounds.find(options.probeWork);
   shorten(firstWork);
   report(/*isOver=*/false);
+  // Trees to some ranks seldom lack anything but a bound.
+  if (problem.packsSomeRanks())
+    strengthenAll(/*isOver=*/true);
   uint64_t work = std::min(firstWork, options.probeWork);
   searchAll(work, /*isFirst=*/true);
   strengthenAll(/*isOver=*/false);

@@ -54,6 +54,9 @@ struct FrontierProblem {
   }
   /// More than where searches for one C and R are quick.
   bool hasManyRanks() const { return topology.numRanks() > 8; }
+  /// Among some of few ranks, for which others relay: bounds are seldom met,
+  /// and say little of what there is.
+  bool mayRelay() const { return !hasManyRanks() && !family.isPlain(); }
   /// More ranks than engines take that look at one C and R.
   bool isVast() const { return topology.numRanks() > 16; }
   /// More than where engines of one C and R find anything from one root.
