@@ -160,9 +160,6 @@ static Result<ImportFormat> recognizeText(const ImportFile &file) {
     if (words.size() > 1 && numberAfter("GPU", words[0].text) &&
         (words[1].text == "X" || numberAfter("GPU", words[1].text)))
       return ImportFormat::TopoMatrix;
-    if (small.starts_with("vendid=") || small.starts_with("switch\t"))
-      return unrecognized(file, "this is ibnetdiscover, which says how boxes "
-                                "are cabled and not what they are");
   }
   // nvlink -s of GPUs that have no links.
   if (hasUuid)

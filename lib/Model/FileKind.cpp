@@ -48,6 +48,9 @@ static constexpr KindText texts[] = {
      "'sccl plan --baselines=' takes it"},
     {FileKind::Chakra, "a Chakra trace",
      "ASTRA-sim takes it, and no subcommand"},
+    {FileKind::Fabric, "what ibnetdiscover prints",
+     "it says how boxes are cabled and not what they are, and no subcommand "
+     "takes it"},
     {FileKind::Timeline, "a trace of events", "ui.perfetto.dev shows it"},
     {FileKind::Page, "a page of HTML", "a browser shows it"},
     {FileKind::Compressed, "compressed", "unpack it first"},
@@ -169,6 +172,10 @@ static FileKind recognizeXml(std::string_view text) {
 /// By the first line that is no comment.
 static FileKind recognizeLines(std::string_view text) {
   using enum FileKind;
+  std::string_view head = text.substr(0, 1 << 12);
+  if (holds(head, "\nvendid=0x") || text.starts_with("vendid=0x") ||
+      holds(head, "\nSwitch\t"))
+    return Fabric;
   while (text.starts_with("//")) {
     size_t end = text.find('\n');
     text = end == text.npos ? "" : trimmed(text.substr(end));

@@ -34,6 +34,7 @@ enum class FileKind : uint8_t {
   Forest,
   NcclGraph,
   Chakra,
+  Fabric,
   Timeline,
   Page,
   Compressed,
