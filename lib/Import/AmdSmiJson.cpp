@@ -1,4 +1,4 @@
-//===- AmdSmiJson.cpp - amd-smi topology --json ---------------------------===//
+//===- AmdSmiJson.cpp - amd-smi topology and rocm-smi, as JSON ------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 //
 // Since ROCm 6.1.1 an entry for each GPU has a list "links"; before, it had
-// maps by "gpu_0", "gpu_1", ... for each table.
+// maps by "gpu_0", "gpu_1", ... for each table. rocm-smi has a key for each
+// table and pair, in one direction, and an object for each GPU.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Json.h"
 #include "SmiTables.h"
+
+#include <set>
 
 using namespace sccl;
 using namespace sccl::import;
@@ -108,5 +111,97 @@ Result<Reading> import::readAmdSmiJson(const ImportFile &file) {
       readingOfTables(file, ImportFormat::AmdSmiJson, std::move(tables));
   if (reading)
     reading->formatDetail = "amd-smi topology --json";
+  return reading;
+}
+
+//===----------------------------------------------------------------------===//
+// rocm-smi
+//===----------------------------------------------------------------------===//
+
+/// "(Topology) Weight between DRM devices 0 and 1" is ("Weight", {0, 1}).
+static std::optional<std::pair<StringRef, std::pair<unsigned, unsigned>>>
+pairOfKey(StringRef key) {
+  auto [table, devices] = key.split(" between DRM devices ");
+  auto [first, second] = devices.split(" and ");
+  std::optional<unsigned> a = wholeNumber(first), b = wholeNumber(second);
+  if (!table.consume_front("(Topology) ") || !a || !b || a == b)
+    return std::nullopt;
+  return std::pair(table, std::minmax({*a, *b}));
+}
+
+static void store(StringRef table, const std::string &text, SmiPair &pair) {
+  if (table == "Weight")
+    pair.weight = wholeNumber(text);
+  else if (table == "Hops")
+    pair.hops = wholeNumber(text);
+  else if (table == "Link type")
+    pair.type = StringRef(text).upper();
+  else if (table == "Link accessibility")
+    pair.status = StringRef(text).upper();
+}
+
+/// Numbers of GPUs: those that have an object, and those of pairs.
+static std::set<unsigned> rocmNumbers(const llvm::json::Object &all,
+                                      const llvm::json::Object &system) {
+  std::set<unsigned> numbers;
+  for (const auto &[key, value] : all)
+    if (auto number = numberAfter("card", StringRef(key)))
+      numbers.insert(*number);
+  for (const auto &[key, value] : system)
+    if (auto pair = pairOfKey(StringRef(key)))
+      numbers.insert({pair->second.first, pair->second.second});
+  return numbers;
+}
+
+static std::optional<Error> readPairs(const ImportFile &file,
+                                      const llvm::json::Object &system,
+                                      SmiTables &tables) {
+  std::map<unsigned, unsigned> indexOf;
+  for (const DeviceReading &gpu : tables.gpus)
+    indexOf.emplace(gpu.number, unsigned(indexOf.size()));
+  for (const auto &[key, value] : system) {
+    auto named = pairOfKey(StringRef(key));
+    if (!named)
+      continue;
+    auto [a, b] = named->second;
+    SmiPair &pair = tables.pairs[{indexOf[a], indexOf[b]}];
+    pair.place = placeOfKey(file.text, StringRef(key));
+    store(named->first, textOf(&value), pair);
+  }
+  for (unsigned a = 0; a < tables.gpus.size() && !tables.pairs.empty(); ++a)
+    for (unsigned b = a + 1; b < tables.gpus.size(); ++b)
+      if (!tables.pairs.count({a, b}))
+        return errorAt(file.path, {},
+                       "nothing is said of the pair " + tables.gpus[a].name +
+                           " and " + tables.gpus[b].name);
+  return std::nullopt;
+}
+
+Result<Reading> import::readRocmSmiJson(const ImportFile &file) {
+  Result<llvm::json::Value> value = parseJson(file);
+  if (!value)
+    return Error{value.error()};
+  const llvm::json::Object *all = value->getAsObject();
+  if (!all)
+    return errorAt(file.path, {}, "expected an object with one for each GPU");
+  const llvm::json::Object none, *system = all->getObject("system");
+  system = system ? system : &none;
+  std::set<unsigned> numbers = rocmNumbers(*all, *system);
+  if (numbers.size() > maxGpusOfHost)
+    return errorAt(file.path, {}, "too many GPUs for one host");
+  SmiTables tables;
+  for (unsigned number : numbers) {
+    tables.gpus.push_back({number, "GPU" + std::to_string(number)});
+    const auto *card = all->getObject("card" + std::to_string(number));
+    if (card)
+      if (auto node = wholeNumber(textOf(card->get("(Topology) Numa Node"))))
+        tables.numa[number] = *node;
+  }
+  if (std::optional<Error> error = readPairs(file, *system, tables))
+    return *error;
+  Result<Reading> reading =
+      readingOfTables(file, ImportFormat::RocmSmi, std::move(tables));
+  if (reading)
+    reading->formatDetail = "rocm-smi --showtopo --json";
   return reading;
 }

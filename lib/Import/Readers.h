@@ -24,6 +24,7 @@ std::optional<Error> applyInventory(Reading &box, const Reading &inventory);
 /// rocm-smi and amd-smi; their tables are alike.
 Result<Reading> readSmiTables(const ImportFile &file, ImportFormat format);
 Result<Reading> readAmdSmiJson(const ImportFile &file);
+Result<Reading> readRocmSmiJson(const ImportFile &file);
 Result<Reading> readAmdXgmi(const ImportFile &file);
 Result<Reading> readHwlocXml(const ImportFile &file);
 Result<Reading> readTaccl(const ImportFile &file);

@@ -100,6 +100,7 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"node_betas_list\"", ImportFormat::Taccl},
         {"\"gpus_per_node\"", ImportFormat::Taccl},
         {"\"intranode_sketch\"", ImportFormat::Taccl},
+        {"\"(Topology) ", ImportFormat::RocmSmi},
         {"\"link_metrics\"", ImportFormat::AmdXgmi},
         {"\"link_type\"", ImportFormat::AmdSmiJson},
         {"\"link_accessibility\"", ImportFormat::AmdSmiJson},
@@ -112,9 +113,6 @@ static Result<ImportFormat> recognizeJson(const ImportFile &file) {
         {"\"components\"", ImportFormat::InfraGraph}})
     if (text.contains(mark))
       return format;
-  if (text.contains("\"(Topology) "))
-    return unrecognized(file, "this is JSON of rocm-smi; give what it prints "
-                              "without --json");
   return unrecognized(file, "this begins like JSON of no known kind");
 }
 
@@ -205,6 +203,9 @@ static Result<Reading> readOne(const ImportFile &file, ImportFormat format) {
   case ImportFormat::NvidiaSmiXml:
     return readNvidiaSmiXml(file);
   case ImportFormat::RocmSmi:
+    if (StringRef(file.text).ltrim("\xef\xbb\xbf \t\r\n").starts_with("{"))
+      return readRocmSmiJson(file);
+    return readSmiTables(file, format);
   case ImportFormat::AmdSmi:
     return readSmiTables(file, format);
   case ImportFormat::AmdSmiJson:
