@@ -31,7 +31,7 @@ static std::string textOf(const llvm::json::Value *value) {
 }
 
 static void readLink(const llvm::json::Object &link, SmiPair &pair) {
-  pair.type = StringRef(textOf(link.get("link_type"))).upper();
+  pair.type = typeOfLink(textOf(link.get("link_type")));
   pair.status = textOf(link.get("link_status"));
   pair.weight = wholeNumber(textOf(link.get("weight")));
   pair.hops = wholeNumber(textOf(link.get("num_hops")));
@@ -49,7 +49,7 @@ static void readMaps(const llvm::json::Object &entry, unsigned self,
             store(tables.pairs[{self, *other}], textOf(&value));
   };
   forEach("link_type",
-          [](SmiPair &pair, StringRef text) { pair.type = text.upper(); });
+          [](SmiPair &pair, StringRef text) { pair.type = typeOfLink(text); });
   forEach("link_accessibility",
           [](SmiPair &pair, StringRef text) { pair.status = text.upper(); });
   forEach("weight", [](SmiPair &pair, StringRef text) {
@@ -135,7 +135,7 @@ static void store(StringRef table, const std::string &text, SmiPair &pair) {
   else if (table == "Hops")
     pair.hops = wholeNumber(text);
   else if (table == "Link type")
-    pair.type = StringRef(text).upper();
+    pair.type = typeOfLink(text);
   else if (table == "Link accessibility")
     pair.status = StringRef(text).upper();
 }

@@ -81,6 +81,12 @@ bool import::isBusId(StringRef word) {
   return (colons == 1 || colons == 2) && word.contains('.');
 }
 
+std::string import::typeOfLink(StringRef text) {
+  std::string type = text.upper();
+  bool isUnknown = type == "XXXX" || type == "UNKNOWN" || type == "N/A";
+  return isUnknown ? "" : type;
+}
+
 static bool isGpuName(StringRef word) {
   return isBusId(word) || numberAfter("GPU", word).has_value();
 }
@@ -138,7 +144,7 @@ std::optional<Error> TableReader::readCell(SmiPair &pair, const Word &word) {
   case Table::Hops:
     return count(pair.hops);
   case Table::Type:
-    pair.type = text.upper();
+    pair.type = typeOfLink(text);
     break;
   case Table::Access:
     pair.status = text.upper();
@@ -285,10 +291,11 @@ static Evidence evidenceOf(const SmiTables &tables) {
 /// PCIe weighs 20 and more, no multiple of 15 up to 4 links.
 static bool isXgmi(const SmiPair &pair, Evidence evidence) {
   unsigned weight = pair.weight.value_or(0);
-  return evidence == Evidence::Type ? pair.type == "XGMI"
-         : evidence == Evidence::Weight
-             ? weight == 15 || weight == 30 || weight == 45
-             : bandwidthOf(pair.bandwidth).has_value();
+  if (!pair.type.empty())
+    return pair.type == "XGMI";
+  return evidence == Evidence::Bandwidth
+             ? bandwidthOf(pair.bandwidth).has_value()
+             : weight == 15 || weight == 30 || weight == 45;
 }
 
 static bool isDirect(const SmiPair &pair, Evidence evidence) {
@@ -362,7 +369,8 @@ static void addExtras(Reading &reading, const SmiTables &tables) {
   reading.extras["xgmi_pairs_reported"] = std::move(reported);
 }
 
-static void noteEvidence(Reading &reading, Evidence evidence) {
+static void noteEvidence(Reading &reading, Evidence evidence,
+                         unsigned numUntyped) {
   bool isRocm = reading.format == ImportFormat::RocmSmi;
   if (evidence == Evidence::None) {
     reading.pairs.reset();
@@ -370,10 +378,15 @@ static void noteEvidence(Reading &reading, Evidence evidence) {
         std::string("its tables do not say by what links GPUs are joined; ") +
         (isRocm ? "run rocm-smi --showtopo"
                 : "run amd-smi topology, or give amd-smi xgmi beside it");
-  } else if (evidence != Evidence::Type) {
+  } else if (numUntyped > 0) {
     reading.assumptions.push_back(
-        std::string("the file has no types of links: pairs ") +
-        (evidence == Evidence::Weight ? "of weight 15" : "with a bandwidth") +
+        "the file has no " +
+        (evidence == Evidence::Type
+             ? "type of link of " + std::to_string(numUntyped) +
+                   " pairs: those "
+             : std::string("types of links: pairs ")) +
+        (evidence == Evidence::Bandwidth ? "with a bandwidth"
+                                         : "of weight 15") +
         " are taken to be joined by XGMI");
   }
 }
@@ -385,10 +398,11 @@ Result<Reading> import::readingOfTables(const ImportFile &file,
   reading.numGpus = reading.gpus.size();
   reading.pairs.emplace();
   Evidence evidence = evidenceOf(tables);
-  unsigned numIndirect = 0, numDisabled = 0;
+  unsigned numIndirect = 0, numDisabled = 0, numUntyped = 0;
   for (const auto &[ends, pair] : tables.pairs) {
     if (ends.first >= ends.second)
       continue;
+    numUntyped += pair.type.empty();
     auto back = tables.pairs.find({ends.second, ends.first});
     if (back != tables.pairs.end() &&
         (back->second.type != pair.type || back->second.weight != pair.weight))
@@ -413,7 +427,7 @@ Result<Reading> import::readingOfTables(const ImportFile &file,
   if (!reading.pairs->empty())
     reading.assumptions.push_back(
         "one XGMI link for each direct pair: the file does not count them");
-  noteEvidence(reading, evidence);
+  noteEvidence(reading, evidence, numUntyped);
   addNumaNodes(reading, tables.numa);
   addExtras(reading, tables);
   return reading;

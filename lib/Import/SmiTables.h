@@ -32,6 +32,9 @@ struct SmiTables {
 /// True for "0000:0c:00.0" and "0c:00.0".
 bool isBusId(llvm::StringRef word);
 
+/// "XGMI" for "xgmi"; nothing for what tools print where they do not know.
+std::string typeOfLink(llvm::StringRef text);
+
 /// Puts GPUs at bridges of their NUMA nodes, by number of the GPU, and joins
 /// these; GPUs that `numa` does not have are on node 0.
 void addNumaNodes(Reading &reading, const std::map<unsigned, unsigned> &numa);
