@@ -21,8 +21,10 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
       threads read) or `dma` (copy engines, a kernel for each step);
     - `protocol`: `direct` (peers access the buffers of users, flags announce
       chunks), `scratch` (peers access scratch memory only), `double_buffer`
-      (the same with two halves in turn, which spares handshakes) or `ll`
-      (words of data and launch number, without flags);
+      (the same with two halves in turn, which spares handshakes), `ll`
+      (words of data and launch number, without flags) or `eager` (what is sent
+      in the first step lands in such halves of scratch while peers shake hands,
+      all else in the buffers of users);
     - `pieces` of each chunk follow each other through the steps, `distance`
       steps apart, or as many rounds with `order = rounds`.
 

@@ -21,7 +21,7 @@ using advice::Adviser;
 
 std::vector<LoweringWay> sccl::usualWays(const LoweringOptions &base) {
   std::vector<LoweringWay> ways;
-  for (const char *name : {"push", "scratch", "ll"})
+  for (const char *name : {"push", "eager", "scratch", "ll"})
     ways.push_back({name, optionsOf(*findWay(name), base)});
   return ways;
 }

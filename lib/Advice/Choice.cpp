@@ -64,11 +64,12 @@ double Choice::estimate(size_t number, unsigned pieces, bool inRounds) {
 
 /// Adds numbers of pieces of a candidate, as far as they are not too many.
 void Choice::addCuts(size_t number, std::vector<Cut> &cuts) {
-  constexpr unsigned maxPieces = 256, fewPieces = 8;
+  // Of what is not pipelined the first of two pieces may go out eagerly.
+  constexpr unsigned maxPieces = 256, fewPieces = 8, unpipelined = 2;
   constexpr double leastGain = 0.005, gainOfSend = 2e-7; // of the estimate
   const Candidate &candidate = candidates[number];
   constexpr uint64_t maxSends = 120'000;
-  unsigned most = candidate.isPipelined() ? maxPieces : 1;
+  unsigned most = candidate.isPipelined() ? maxPieces : unpipelined;
   for (unsigned pieces = candidate.pieces; pieces <= most; pieces *= 2) {
     uint64_t sends = sendsOf({number, pieces, {}, 0});
     if (pieces > 1 && sends > maxSends)
@@ -126,14 +127,29 @@ PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
   return order;
 }
 
+/// Two halves of scratch take memory, which has to be worth a handshake. What is
+/// not pipelined is only cut for its first piece to be eager.
+bool Choice::isWorthMemory(const Variant &variant) const {
+  constexpr double worth = 0.01; // of the time
+  const Candidate &candidate = candidates[variant.candidate];
+  const LoweringOptions &options = ways[variant.way].options;
+  if (!options.doubleBuffer || options.ll)
+    return variant.pieces == 1 || candidate.isPipelined();
+  double moving = candidate.load * bytes * fabric.unitTime;
+  return moving * worth <= longestHop(fabric.timing);
+}
+
 /// LL words take twice the bytes, which may be worth no flags while bytes take
 /// less time than hops do.
-bool Choice::mayBeBest(const Cut &cut, const LoweringWay &way) const {
+bool Choice::mayBeBest(const Cut &cut, size_t number) const {
   const Candidate &candidate = candidates[cut.candidate];
+  const LoweringWay &way = ways[number];
+  if (!isWorthMemory({cut.candidate, cut.pieces, {}, number}))
+    return false;
   double moving = candidate.load * bytes * fabric.unitTime;
   if (way.options.ll) {
-    double most = longestHop(fabric.timing);
-    if (moving > most * double(candidate.implementation.schedule.steps.size()))
+    double hop = longestHop(fabric.timing);
+    if (moving > hop * double(candidate.implementation.schedule.steps.size()))
       return false;
     moving *= 2;
   }
@@ -159,10 +175,11 @@ const Traffic *Choice::draftOf(const Variant &variant) {
   return &drafts.emplace(variant, std::move(draft)).first->second;
 }
 
-/// Does nothing once time is over or the bound is reached, or if there would be
-/// too many chunks.
+/// Does nothing once time is over or the bound is reached, if there would be too
+/// many chunks, or if more memory gains too little.
 std::optional<Error> Choice::rate(const Variant &variant) {
-  if (deadline.isOver() || isDone() || rated.contains(variant))
+  if (deadline.isOver() || isDone() || rated.contains(variant) ||
+      !isWorthMemory(variant))
     return std::nullopt;
   const Traffic *draft = draftOf(variant);
   if (!draft)
@@ -193,7 +210,7 @@ std::optional<Error> Choice::rateWays(const Cut &cut, PieceOrder order) {
   for (size_t i = 0; i < ways.size(); ++i) {
     size_t way = (first + i) % ways.size();
     Variant variant{cut.candidate, cut.pieces, order, way};
-    if (!mayBeBest(cut, ways[way]))
+    if (!mayBeBest(cut, way))
       continue;
     if (auto error = rate(variant))
       return error;
@@ -266,8 +283,11 @@ std::optional<Error> Choice::rateCuts() {
     uint64_t sends = sendsOf({cut.candidate, cut.pieces, {}, 0});
     if (!rated.empty() && cut.estimate > slack * best())
       continue;
+    uint64_t numWays = 0;
+    for (size_t way = 0; way < ways.size(); ++way)
+      numWays += mayBeBest(cut, way);
     if (!rated.empty() && sends > few &&
-        ratedSends + sends * ways.size() > maxSends)
+        ratedSends + sends * numWays > maxSends)
       continue;
     if (auto error = rateWays(cut, stepsFor(cut.candidate, cut.pieces)))
       return error;

@@ -76,7 +76,8 @@ private:
   PieceOrder stepsFor(size_t candidate, unsigned pieces) const;
   PieceOrder roundsFor(size_t candidate, unsigned pieces) const;
   double bestOf(size_t candidate, unsigned pieces, PieceOrder order) const;
-  bool mayBeBest(const Cut &cut, const LoweringWay &way) const;
+  bool isWorthMemory(const Variant &variant) const;
+  bool mayBeBest(const Cut &cut, size_t number) const;
   std::optional<Error> rateAll();
   std::optional<Error> rateLast();
   size_t bestWay() const {

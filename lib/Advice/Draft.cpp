@@ -58,9 +58,14 @@ private:
   void formGroups();
   void findProducers();
   void findHeard();
-  bool needsReady(uint32_t channel) const;
+  uint32_t readyBefore(uint32_t channel) const;
+  void findReadies();
   void addChannel(uint32_t channel);
   void addReadies(uint32_t channel);
+  void addReady(uint32_t channel, size_t next) {
+    if (readies[channel] == next)
+      addWait(readyFlag(channel), 1);
+  }
   void addGroups(uint32_t channel);
   void addWords(uint32_t channel);
   void addFinalWaits(unsigned rank);
@@ -103,8 +108,10 @@ private:
   std::vector<unsigned> spreads;              ///< of local channels
   std::vector<Group> groups;                  ///< channel by channel
   std::vector<uint32_t> lastNumber;           ///< of groups, by channel
-  /// By rank: of which ranks it hears in every launch.
-  std::vector<std::vector<bool>> heard;
+  /// By rank: by which step of a launch it has heard of each rank, or none.
+  std::vector<std::vector<uint32_t>> heard;
+  /// By channel: the transfer that comes after its ready, or none.
+  std::vector<uint32_t> readies;
   Traffic traffic;
 };
 } // namespace
@@ -170,35 +177,49 @@ void DraftFlags::findProducers() {
 
 /// What a rank sends tells of all that it has heard of before.
 void DraftFlags::findHeard() {
-  heard.assign(topology.numRanks(), std::vector<bool>(topology.numRanks()));
+  heard.assign(topology.numRanks(),
+               std::vector<uint32_t>(topology.numRanks(), none));
   for (unsigned rank = 0; rank < heard.size(); ++rank)
-    heard[rank][rank] = true;
-  for (const Step &step : schedule.steps)
-    for (const Send &send : step.sends)
+    heard[rank][rank] = 0;
+  for (uint32_t step = 0; step < schedule.steps.size(); ++step)
+    for (const Send &send : schedule.steps[step].sends)
       for (unsigned rank = 0; rank < heard.size(); ++rank)
-        if (heard[send.src][rank])
-          heard[send.dst][rank] = true;
+        if (heard[send.src][rank] <= step)
+          heard[send.dst][rank] = std::min(heard[send.dst][rank], step + 1);
 }
 
-/// Two halves of scratch need no handshake if the sender hears of the receiver
-/// in another way in every launch.
-bool DraftFlags::needsReady(uint32_t channel) const {
-  if (!options.ll && !(options.doubleBuffer && options.throughScratch))
-    return true;
+/// The number in its channel of the transfer that waits for the peer's ready.
+/// Two halves of scratch need it at the end at most, and not if the sender hears
+/// of the receiver in another way in every launch; other memory needs none once
+/// it has.
+uint32_t DraftFlags::readyBefore(uint32_t channel) const {
+  if (!options.ll && !options.doubleBuffer)
+    return 0;
   auto [src, dst] = topology.links()[linkOf(channel)];
-  return !heard[src][dst];
+  const std::vector<uint32_t> &own = members[channel];
+  auto direct = std::ranges::find_if(own, [&](uint32_t number) {
+    return !transfers[number].isScratch;
+  });
+  if (direct == own.end())
+    return heard[src][dst] == none ? uint32_t(own.size()) : none;
+  const DraftTransfer &first = transfers[*direct];
+  bool knows = heard[src][dst] <= first.step &&
+               !groups[first.group].producers.empty();
+  return knows ? none : uint32_t(direct - own.begin());
+}
+
+void DraftFlags::findReadies() {
+  readies.assign(members.size(), none);
+  for (uint32_t channel = 0; channel < members.size(); ++channel)
+    if (!isLocal(channel) && !members[channel].empty())
+      readies[channel] = readyBefore(channel);
 }
 
 /// A local channel tells those that send to it.
 void DraftFlags::addReadies(uint32_t channel) {
-  if (!isLocal(channel)) {
-    if (needsReady(channel))
-      addWait(readyFlag(channel), 1);
-    return;
-  }
   for (unsigned link : topology.inLinks(channel)) {
     uint32_t other = topology.numRanks() + link;
-    if (members[other].empty() || !needsReady(other))
+    if (readies[other] == none)
       continue;
     unsigned back =
         topology.findLink(channel, topology.links()[link].src).value_or(link);
@@ -223,9 +244,10 @@ void DraftFlags::addGroups(uint32_t channel) {
       return i < own.size() && transfers[own[i]].group == number;
     };
     while (isOfGroup(next)) {
+      addReady(channel, next);
       const DraftTransfer &first = transfers[own[next]];
       size_t begin = next++;
-      while (isOfGroup(next) &&
+      while (isOfGroup(next) && next != readies[channel] &&
              transfers[own[next]].reads.size() == first.reads.size())
         ++next;
       addTransfer(channel, first, next - begin);
@@ -237,6 +259,7 @@ void DraftFlags::addGroups(uint32_t channel) {
            .flag = channel,
            .value = group.number});
   }
+  addReady(channel, own.size());
 }
 
 /// LL words tell of themselves. Those that a rank only copies to its output in
@@ -250,6 +273,7 @@ void DraftFlags::addWords(uint32_t channel) {
   size_t pieces = 0;
   for (size_t i = 0; i < own.size(); ++i) {
     uint32_t number = own[i];
+    addReady(channel, i);
     const DraftTransfer &transfer = transfers[number];
     for (uint32_t writer : transfer.reads)
       if (writer != none)
@@ -271,6 +295,7 @@ void DraftFlags::addWords(uint32_t channel) {
            .value = 1,
            .isWords = true});
   }
+  addReady(channel, own.size());
 }
 
 /// A rank ends when all has come that others send to it.
@@ -283,7 +308,8 @@ void DraftFlags::addFinalWaits(unsigned rank) {
 void DraftFlags::addChannel(uint32_t channel) {
   traffic.channels.push_back(
       {rankOf(channel), {}, isLocal(channel) ? spreads[channel] : 1});
-  addReadies(channel);
+  if (isLocal(channel))
+    addReadies(channel);
   if (options.ll)
     return addWords(channel);
   addGroups(channel);
@@ -339,6 +365,7 @@ Traffic DraftFlags::make() {
     findHeard();
   if (!options.ll)
     findProducers();
+  findReadies();
   traffic.numFlags =
       uint32_t(2 * members.size() + (options.ll ? transfers.size() : 0));
   for (uint32_t channel = 0; channel < members.size(); ++channel)

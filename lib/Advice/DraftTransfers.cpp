@@ -60,7 +60,7 @@ private:
   const Topology &topology;
   const Collective &collective;
   const Schedule &schedule;
-  const bool throughScratch, ll;
+  const bool throughScratch, eager, ll;
   std::vector<Held> states;
   std::vector<DraftTransfer> transfers;
   /// Who wrote the arrivals that ranks keep, by place and number.
@@ -79,7 +79,8 @@ DraftTransfers::DraftTransfers(const Topology &topology,
                                const LoweringOptions &options)
     : topology(topology), collective(implementation.collective),
       schedule(implementation.schedule),
-      throughScratch(options.throughScratch || options.ll), ll(options.ll),
+      throughScratch(options.throughScratch || options.ll),
+      eager(options.doubleBuffer), ll(options.ll),
       states(size_t(collective.numRanks()) * collective.numChunks()) {}
 
 void DraftTransfers::countSends() {
@@ -116,7 +117,9 @@ uint32_t DraftTransfers::addVersion(uint32_t step, unsigned rank,
   bool isLast =
       --state.arrivalsLeft == 0 && collective.post().contains(rank, chunk);
   bool isByPeer = !transfer.reduces, isSentOn = ll && state.lastSent > step;
-  transfer.isScratch = !isLast || (throughScratch && (isByPeer || isSentOn));
+  transfer.isScratch = !isLast ||
+                       (throughScratch && (isByPeer || isSentOn)) ||
+                       (eager && isByPeer && step == 0);
   state.writer = add(transfer);
   state.isThere = true;
   if (isLast && transfer.isScratch)

@@ -32,7 +32,8 @@ static constexpr NamedWay namedWays[] = {
     {"scratch", Transport::Push, Protocol::DoubleBuffer},
     {"dma", Transport::DMA, Protocol::Direct},
     {"ll", Transport::Push, Protocol::LL},
-    {"single-scratch", Transport::Push, Protocol::Scratch}};
+    {"single-scratch", Transport::Push, Protocol::Scratch},
+    {"eager", Transport::Push, Protocol::Eager}};
 
 LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   switch (way.transport) {
@@ -46,8 +47,10 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
     base.transport = TransportChoice::DMA;
     break;
   }
-  base.throughScratch = way.protocol != Protocol::Direct;
-  base.doubleBuffer = base.throughScratch && way.protocol != Protocol::Scratch;
+  base.throughScratch = way.protocol != Protocol::Direct &&
+                        way.protocol != Protocol::Eager;
+  base.doubleBuffer = way.protocol != Protocol::Direct &&
+                      way.protocol != Protocol::Scratch;
   base.ll = way.protocol == Protocol::LL;
   base.pieces = way.pieces;
   base.pieceDistance = way.order.distance;
@@ -64,10 +67,13 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
     way.transport = Transport::Pull;
   else if (options.transport == TransportChoice::DMA)
     way.transport = Transport::DMA;
-  way.protocol = options.ll                ? Protocol::LL
-                 : !options.throughScratch ? Protocol::Direct
-                 : options.doubleBuffer    ? Protocol::DoubleBuffer
-                                           : Protocol::Scratch;
+  if (options.ll)
+    way.protocol = Protocol::LL;
+  else if (options.throughScratch)
+    way.protocol =
+        options.doubleBuffer ? Protocol::DoubleBuffer : Protocol::Scratch;
+  else
+    way.protocol = options.doubleBuffer ? Protocol::Eager : Protocol::Direct;
   way.pieces = options.pieces;
   way.order = {options.pieceDistance, options.pieceRounds};
   return way;

@@ -288,16 +288,36 @@ private:
           signallers[owner].push_back(index);
   }
 
-  /// Begins a channel with its part of the handshake.
+  /// The place in a channel to another rank by which the peer must be ready:
+  /// before it touches the peer's input or output. Scratch that is
+  /// double-buffered belongs to the launch from the start, if only the rank
+  /// hears of its peer before the launch ends (check H3): what is written there
+  /// goes out while ranks shake hands.
+  Block::iterator placeOfReady(ChannelPlan &plan) {
+    Block &body = plan.op.getBody().front();
+    if (!program.getDoubleBuffered())
+      return body.begin();
+    auto isGuarded = [&](const SlotRange &range) {
+      return range.rank != plan.rank && range.buffer != Buffer::Scratch;
+    };
+    return llvm::find_if(body, [&](Operation &op) {
+      auto transfer = dyn_cast<TransferOpInterface>(op);
+      return transfer && (isGuarded(transfer.getWrite()) ||
+                          llvm::any_of(transfer.getReads(), isGuarded));
+    });
+  }
+
+  /// Gives a channel its part of the handshake.
   void insertReadies(OpBuilder &builder, ChannelPlan &plan) {
     if (plan.op.getBody().empty())
       builder.createBlock(&plan.op.getBody());
-    builder.setInsertionPointToStart(&plan.op.getBody().front());
     Location loc = plan.op.getLoc();
     if (!plan.isLocal()) {
+      builder.setInsertionPoint(&plan.op.getBody().front(), placeOfReady(plan));
       WaitOp::create(builder, loc, Flag::Ready, plan.op.getPeer(), nullptr, 1);
       return;
     }
+    builder.setInsertionPointToStart(&plan.op.getBody().front());
     for (uint32_t other : channelsTo[plan.rank])
       SignalOp::create(builder, loc, Flag::Ready, plans[other].rank, 1);
   }

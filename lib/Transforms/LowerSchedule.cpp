@@ -126,7 +126,8 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     if (!problem || (ll && failed(requirePushes(op))))
       return failure();
     FailureOr<std::vector<PlannedRank>> ranks =
-        planTransfers(problem->collective, op, {throughScratch, ll});
+        planTransfers(problem->collective, op,
+                      {throughScratch, /*eager=*/doubleBuffer, ll});
     if (failed(ranks))
       return failure();
 

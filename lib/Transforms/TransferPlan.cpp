@@ -44,7 +44,8 @@ public:
           TransferPlanOptions options)
       : collective(collective), perSegment(collective.chunksPerSegment()),
         schedule(schedule),
-        throughScratch(options.throughScratch || options.ll), ll(options.ll),
+        throughScratch(options.throughScratch || options.ll),
+        eager(options.eager), ll(options.ll),
         pairs(collective.numRanks(), collective.numChunks()),
         ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
 
@@ -270,7 +271,7 @@ private:
   const Collective &collective;
   const unsigned perSegment;
   ScheduleOp schedule;
-  bool throughScratch, ll;
+  bool throughScratch, eager, ll;
   PairTable pairs; ///< a rank, and a chunk that it has at some time
   std::vector<PairState> states;
   std::vector<bool> pulled;         ///< by pair, through scratch: by peers
@@ -379,7 +380,8 @@ Slot Planner::nextVersion(unsigned rank, unsigned chunk, unsigned step,
   bool isLast = --stateOf(rank, chunk).arrivalsLeft == 0 && output;
   bool isSentOn = ll && lastSent[pairs.number(rank, chunk)] > step;
   bool mustPass =
-      throughScratch && (byPeer || isSentOn || isPulled(rank, chunk));
+      (throughScratch && (byPeer || isSentOn || isPulled(rank, chunk))) ||
+      (eager && byPeer && step == 0);
   if (isLast && !mustPass)
     return {Buffer::Output, *output};
   Slot version = newScratch(rank);

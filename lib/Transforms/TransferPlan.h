@@ -16,6 +16,7 @@
 //
 // Through scratch, peers touch nothing but scratch: what a peer pushes lands
 // there and is copied to the output, and what a peer pulls is put there first.
+// An eager plan does so with what is pushed in the first step.
 //
 // With LL words a rank also keeps in scratch what it sends on, since outputs
 // hold no LL words; and what nobody reads is not sent, because nobody would
@@ -77,6 +78,7 @@ struct PlannedRank {
 
 struct TransferPlanOptions {
   bool throughScratch = false;
+  bool eager = false;
   bool ll = false;
 };
 

@@ -48,6 +48,11 @@ inline std::vector<Way> ways() {
     useTable(o);
   });
   add("steps", [](Options &o) { o.steps = true; });
+  add("eager table", [&](Options &o) {
+    o.doubleBuffer = true;
+    o.pieces = 2;
+    useTable(o);
+  });
   add("double-buffered table", [&](Options &o) {
     o.throughScratch = o.doubleBuffer = true;
     useTable(o);

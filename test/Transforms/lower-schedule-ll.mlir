@@ -38,8 +38,8 @@ coll.topology @line3 ranks = 3 {
 // READIES-NEXT:        coll.copy
 // READIES-NEXT:      }
 // READIES-NEXT:      coll.channel to 1 {
-// READIES-NEXT:        coll.wait ready from 1 value = 1
 // READIES-NEXT:        coll.put
+// READIES-NEXT:        coll.wait ready from 1 value = 1
 // READIES-NOT:     arrival
 coll.schedule @sum of all_reduce on @line3 chunks = 1 {
   coll.step rounds = 1 {
@@ -52,19 +52,20 @@ coll.schedule @sum of all_reduce on @line3 chunks = 1 {
   }
 }
 
-// The root hears of nobody, and rank 1 not of rank 2: the readies stay.
+// The root hears of nobody, and rank 1 not of rank 2: the readies stay, and are awaited
+// before the ranks end.
 // CHECK-LABEL: coll.program @bc
 // CHECK:         coll.channel to 1 {
-// CHECK-NEXT:      coll.wait ready from 1 value = 1
 // CHECK-NEXT:      coll.put chunk 0 from input[0] to scratch[0] step = 0
+// CHECK-NEXT:      coll.wait ready from 1 value = 1
 // CHECK:         coll.rank 1 scratch = 1 {
 // CHECK-NEXT:      coll.channel to 1 spread = 2 {
 // CHECK-NEXT:        coll.signal ready to 0 value = 1
 // CHECK-NEXT:        coll.copy chunk 0 from scratch[0] to output[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.wait ready from 2 value = 1
 // CHECK-NEXT:        coll.put chunk 0 from scratch[0] to scratch[0] step = 1
+// CHECK-NEXT:        coll.wait ready from 2 value = 1
 coll.schedule @bc of broadcast on @line3 chunks = 1 root = 0 {
   coll.step rounds = 1 {
     coll.send 0 over 0 -> 1

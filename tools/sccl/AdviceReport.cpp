@@ -19,13 +19,17 @@ using namespace sccl::driver;
 
 static std::string nameOf(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
-  if (candidate.isPipelined())
-    return llvm::formatv(
-        "C = {0}, S = {1}, P = {2}, {3} piece{4}{5}", collective.chunks(),
-        schedule.steps.size(), schedule.period, candidate.pieces,
-        candidate.pieces == 1 ? "" : "s", describe(candidate.order));
-  return llvm::formatv("C = {0}, S = {1}, R = {2}", collective.chunks(),
-                       schedule.steps.size(), schedule.rounds());
+  bool isPipelined = candidate.isPipelined();
+  std::string text = llvm::formatv(
+      "C = {0}, S = {1}, {2} = {3}", collective.chunks(), schedule.steps.size(),
+      isPipelined ? "P" : "R",
+      isPipelined ? schedule.period : schedule.rounds());
+  if (!isPipelined && candidate.pieces == 1)
+    return text;
+  return text + llvm::formatv(", {0} piece{1}{2}", candidate.pieces,
+                              candidate.pieces == 1 ? "" : "s",
+                              describe(candidate.order))
+                    .str();
 }
 
 void AdviceReport::printTable() const {

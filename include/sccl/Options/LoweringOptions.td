@@ -86,7 +86,8 @@ def Lowering_doubleBuffer
     : LoweringOption<"doubleBuffer", "double-buffer", "bool", "false",
                      "Program",
                      "Use two halves of scratch in turn, which spares "
-                     "handshakes">;
+                     "handshakes; unless all goes through scratch, for what is "
+                     "sent in the first step">;
 def Lowering_ll
     : LoweringOption<"ll", "ll", "bool", "false", "Program",
                      "Send words of data and launch number in place of flags: "

@@ -37,7 +37,8 @@ coll::Way wayOf(const LoweringOptions &options);
 ///  - dma: hosts copy between ranks, by copy engines or the operating system,
 ///    and functions run in between;
 ///  - ll: peers write words of data and launch number to scratch memory;
-///  - single-scratch: as scratch, with one half and a handshake.
+///  - single-scratch: as scratch, with one half and a handshake;
+///  - eager: as scratch in the first step, and as push in all others.
 llvm::StringRef nameOf(const coll::Way &way);
 /// The name and the pieces, as "scratch in 4 pieces in rounds at 64".
 std::string describe(const coll::Way &way);

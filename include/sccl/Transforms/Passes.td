@@ -218,6 +218,9 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     gets is copied to scratch first. Only scratch must be shared then.
 
     With `double-buffer` each rank has its scratch twice, and launches take turns.
+    Unless all goes through scratch, the program is eager: what is pushed in the
+    first step lands in scratch, which needs no handshake before, and all else
+    where it belongs.
 
     With `ll`, which implies both, scratch holds LL words. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
@@ -300,7 +303,8 @@ def InsertFlagSync : Pass<"coll-insert-flag-sync", "::sccl::coll::ProgramOp"> {
     a reset by the host:
       - a rank's local channel begins with `coll.signal ready` to every rank that
         reads or writes its buffers, and a channel waits for it before its first
-        transfer;
+        transfer; where scratch is double-buffered, before the first one that
+        touches the peer's input or output, or at its end;
       - after the transfers of one step a channel signals one arrival to each
         rank that reads what they wrote, or owns what they wrote or read;
       - before the transfers of one step a channel waits for the arrivals they
