@@ -327,17 +327,16 @@ void DraftFlags::spreadChannels() {
   };
   spreads.assign(topology.numRanks(), 1);
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
-    auto handlesArrivals = [&](uint32_t number) {
-      return readsScratch(transfers[number]);
-    };
-    if (std::ranges::none_of(members[rank], handlesArrivals))
-      continue;
+    bool handlesArrivals =
+        std::ranges::any_of(members[rank], [&](uint32_t number) {
+          return readsScratch(transfers[number]);
+        });
     std::vector<uint64_t> others;
     for (unsigned link : topology.outLinks(rank))
       if (uint32_t channel = topology.numRanks() + link;
           !members[channel].empty())
         others.push_back(accessesOf(channel));
-    spreads[rank] = spreadOf(accessesOf(rank), others);
+    spreads[rank] = spreadOf(accessesOf(rank), others, handlesArrivals);
   }
 }
 

@@ -16,12 +16,15 @@ using namespace sccl;
 /// The attributes of channels and programs take no more.
 static constexpr unsigned mostSpread = 64, mostBlocks = 64;
 
-unsigned sccl::spreadOf(uint64_t own, const std::vector<uint64_t> &others) {
+unsigned sccl::spreadOf(uint64_t own, const std::vector<uint64_t> &others,
+                        bool handlesArrivals) {
   uint64_t sum = std::accumulate(others.begin(), others.end(), uint64_t(0));
+  if (handlesArrivals)
+    own *= 2;
   unsigned spread = 1;
-  // 2 * own / spread is more than 1.5 times the mean.
+  // own / spread is more than 1.5 times the mean.
   while (sum != 0 && spread < mostSpread &&
-         4 * own * others.size() > 3 * sum * spread)
+         2 * own * others.size() > 3 * sum * spread)
     spread *= 2;
   return spread;
 }

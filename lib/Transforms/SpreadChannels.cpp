@@ -105,7 +105,7 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         }
       }
       if (local)
-        local.setSpread(handlesArrivals(local) ? spreadOf(own, others) : 1);
+        local.setSpread(spreadOf(own, others, handlesArrivals(local)));
     }
     auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
         program, program.getTopologyAttr());

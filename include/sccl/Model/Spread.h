@@ -17,10 +17,12 @@ namespace sccl {
 
 /// How many times the blocks of a program the channel of a rank to itself has,
 /// a power of two: so many that each does about as much as a block of the
-/// others does on average, or half of that, since what a rank reduces stands
-/// between what comes and what it sends on. `own` is what the channel accesses,
-/// and `others` what each of the others that do something does, in any unit.
-unsigned spreadOf(uint64_t own, const std::vector<uint64_t> &others);
+/// others does on average, or half of that if the channel `handlesArrivals`,
+/// since what a rank reduces stands between what comes and what it sends on.
+/// `own` is what the channel accesses, and `others` what each of the others
+/// that do something does, in any unit.
+unsigned spreadOf(uint64_t own, const std::vector<uint64_t> &others,
+                  bool handlesArrivals);
 
 /// The blocks of a program, 1 to 64, that fill what lies behind `links` if each
 /// keeps `blockRate` under way: all limits of `topology`, of which `rates` are
