@@ -28,12 +28,15 @@ Timing Timing::withHops(double hopTime) const {
 void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
   isWords = readsWords || writesWords;
   inputs = std::max(operands, 1u);
-  // LL words are polled four at a time, then two and one. In plain memory the
-  // first two operands are loaded together, and the others likewise.
+  // LL words are polled eight at a time. In plain memory the first two operands
+  // are loaded together, then four of the others, two and one.
+  constexpr unsigned atOnce = 8;
   unsigned others = inputs - 1, first = others > 0 && !isWords;
   others -= first;
   accesses =
-      std::max(1u, first + others / 4 + unsigned(std::popcount(others % 4)));
+      isWords ? (others + atOnce - 1) / atOnce
+              : first + others / 4 + unsigned(std::popcount(others % 4));
+  accesses = std::max(accesses, 1u);
   constexpr unsigned teamsOfBlock = 8; // of 256 threads
   teams = isWords && operands <= 1 ? teamsOfBlock : 1;
   if (writesWords)

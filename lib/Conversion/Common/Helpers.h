@@ -73,6 +73,8 @@ inline constexpr unsigned teamThreads = 32;
 /// Bytes of LL words, data and launch numbers, that a thread has under way on a
 /// GPU, in a copy as in a poll (gate K11).
 inline constexpr unsigned llBytesUnderWay = 64;
+/// Terms of a sum that a thread with one line of LL words polls for at once.
+inline constexpr unsigned llTermsAtOnce = 8;
 
 /// Whose instructions the helpers are for.
 enum class HelperTarget { NVVM, ROCDL, Host };

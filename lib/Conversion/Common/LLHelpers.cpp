@@ -214,21 +214,27 @@ private:
     auto sumsOf = [&](ValueRange values, size_t line) {
       return Values(values.slice(1 + line * each, each));
     };
-    auto add = [&](ArrayRef<Value> places, ValueRange before) {
+    // Not those of `places` that are not `used`.
+    auto add = [&](ArrayRef<Value> places, ValueRange before,
+                   ArrayRef<Value> used) {
       LLAccess::Loaded next = access->load(places, shape.src1);
       Values after = {code.bitOr(before[0], next.aborted)};
-      for (size_t line = 0; line < first.data.size(); ++line) {
+      size_t lines = first.data.size();
+      for (size_t line = 0; line < lines; ++line) {
         Values sums = sumsOf(before, line);
-        for (size_t i = line; i < next.data.size(); i += first.data.size())
-          builder.add(sums, cast(next.data[i], builder.memoryType()), average);
+        for (size_t i = 0; i < places.size(); ++i) {
+          Values without = sums;
+          Value data = next.data[i * lines + line];
+          builder.add(sums, cast(data, builder.memoryType()), average);
+          for (auto [sum, old] : llvm::zip(sums, without))
+            if (used[i])
+              sum = code.select(used[i], sum, old);
+        }
         llvm::append_range(after, sums);
       }
       return after;
     };
-    if (shape.hasTerms)
-      now = addTerms(now, place, add);
-    else
-      now = add(place, now);
+    now = shape.hasTerms ? addTerms(now, place, add) : add(place, now, Value());
     LLAccess::Loaded result{{}, now[0]};
     for (size_t line = 0; line < first.data.size(); ++line) {
       Value sum = builder.finish(sumsOf(now, line), average);
@@ -237,42 +243,53 @@ private:
     return result;
   }
 
+  using AddTerms = llvm::function_ref<Values(ArrayRef<Value>, ValueRange,
+                                             ArrayRef<Value>)>;
+
   /// Goes on from `now` by `add` for all terms, several at once as long as
-  /// that keeps no more under way than all lines of one.
-  Values addTerms(Values now, Value place,
-                  llvm::function_ref<Values(ArrayRef<Value>, ValueRange)> add) {
+  /// that keeps no more under way than all lines of one. Where a thread has one
+  /// line, what counts is how often it waits for memory.
+  Values addTerms(Values now, Value place, AddTerms add) {
     const LineShape &lines = access->shape;
     // Conversions of 8 bits are long, and each term of a group has its own.
     bool isLong = reduction->op.element.saturates();
     unsigned group =
-        lines.size || isLong
-            ? 1
-            : llBytesUnderWay / (lines.count * lines.words * llWordBytes);
+        lines.size || isLong ? 1 : std::max(4 / lines.count, 1u);
     now.append({place, terms});
+    if (group == 4)
+      now = addGroups(now, llTermsAtOnce, group /= 2, add);
     for (; group > 0; group /= 2)
-      now = addGroups(now, group, add);
+      now = addGroups(now, group, group - 1, add);
     return Values(ArrayRef(now).drop_back(2));
   }
 
-  /// Does so for `group` terms at a time, while there are as many. Behind the
-  /// sums are the place of the next term, and how many are left.
-  Values
-  addGroups(ValueRange now, unsigned group,
-            llvm::function_ref<Values(ArrayRef<Value>, ValueRange)> add) {
+  /// Does so for `group` terms at a time, while more than `few` are left. If
+  /// there are less than a group, the last one is loaded again in place of each
+  /// that is not there. Behind the sums are the place of the next term, and how
+  /// many are left, or less than none.
+  Values addGroups(ValueRange now, unsigned group, unsigned few, AddTerms add) {
     SmallVector<Type> types(now.getTypes());
+    auto areLeft = [&](Value left, unsigned number) {
+      return code.is(Compare::SignedGreater, left, code.c32(number));
+    };
     return code.whileLoop(
         now, types,
         [&](ValueRange at) -> CodeBuilder::Decision {
-          Value size = code.c32(group);
-          return {code.is(Compare::AtLeast, at.back(), size), Values(at)};
+          return {areLeft(at.back(), few), Values(at)};
         },
         [&](ValueRange at) -> Values {
-          Values places = {at.drop_back().back()};
-          for (unsigned i = 0; i < group; ++i)
-            places.push_back(code.at(places.back(), apart));
-          Value next = places.pop_back_val();
-          Values after = add(places, at.drop_back(2));
-          after.append({next, code.sub(at.back(), code.c32(group))});
+          Value left = at.back(), place = at.drop_back().back();
+          Values places, used;
+          for (unsigned i = 0; i < group; ++i) {
+            places.push_back(place);
+            used.push_back(i > few ? areLeft(left, i) : Value());
+            Value next = code.at(place, apart);
+            bool mayBeLast = i >= few && i + 1 < group;
+            place = mayBeLast ? code.select(areLeft(left, i + 1), next, place)
+                              : next;
+          }
+          Values after = add(places, at.drop_back(2), used);
+          after.append({place, code.sub(left, code.c32(group))});
           return after;
         });
   }
