@@ -127,8 +127,8 @@ PieceOrder Choice::roundsFor(size_t candidate, unsigned pieces) const {
   return order;
 }
 
-/// Two halves of scratch take memory, which has to be worth a handshake. What is
-/// not pipelined is only cut for its first piece to be eager.
+/// Two halves of scratch take memory, which has to be worth a handshake. What
+/// is not pipelined is only cut for its first piece to be eager.
 bool Choice::isWorthMemory(const Variant &variant) const {
   constexpr double worth = 0.01; // of the time
   const Candidate &candidate = candidates[variant.candidate];
@@ -175,8 +175,8 @@ const Traffic *Choice::draftOf(const Variant &variant) {
   return &drafts.emplace(variant, std::move(draft)).first->second;
 }
 
-/// Does nothing once time is over or the bound is reached, if there would be too
-/// many chunks, or if more memory gains too little.
+/// Does nothing once time is over or the bound is reached, if there would be
+/// too many chunks, or if more memory gains too little.
 std::optional<Error> Choice::rate(const Variant &variant) {
   if (deadline.isOver() || isDone() || rated.contains(variant) ||
       !isWorthMemory(variant))

@@ -189,22 +189,21 @@ void DraftFlags::findHeard() {
 }
 
 /// The number in its channel of the transfer that waits for the peer's ready.
-/// Two halves of scratch need it at the end at most, and not if the sender hears
-/// of the receiver in another way in every launch; other memory needs none once
-/// it has.
+/// Two halves of scratch need it at the end at most, and not if the sender
+/// hears of the receiver in another way in every launch; other memory needs
+/// none once it has.
 uint32_t DraftFlags::readyBefore(uint32_t channel) const {
   if (!options.ll && !options.doubleBuffer)
     return 0;
   auto [src, dst] = topology.links()[linkOf(channel)];
   const std::vector<uint32_t> &own = members[channel];
-  auto direct = std::ranges::find_if(own, [&](uint32_t number) {
-    return !transfers[number].isScratch;
-  });
+  auto direct = std::ranges::find_if(
+      own, [&](uint32_t number) { return !transfers[number].isScratch; });
   if (direct == own.end())
     return heard[src][dst] == none ? uint32_t(own.size()) : none;
   const DraftTransfer &first = transfers[*direct];
-  bool knows = heard[src][dst] <= first.step &&
-               !groups[first.group].producers.empty();
+  bool knows =
+      heard[src][dst] <= first.step && !groups[first.group].producers.empty();
   return knows ? none : uint32_t(direct - own.begin());
 }
 

@@ -117,8 +117,7 @@ uint32_t DraftTransfers::addVersion(uint32_t step, unsigned rank,
   bool isLast =
       --state.arrivalsLeft == 0 && collective.post().contains(rank, chunk);
   bool isByPeer = !transfer.reduces, isSentOn = ll && state.lastSent > step;
-  transfer.isScratch = !isLast ||
-                       (throughScratch && (isByPeer || isSentOn)) ||
+  transfer.isScratch = !isLast || (throughScratch && (isByPeer || isSentOn)) ||
                        (eager && isByPeer && step == 0);
   state.writer = add(transfer);
   state.isThere = true;

@@ -47,10 +47,10 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
     base.transport = TransportChoice::DMA;
     break;
   }
-  base.throughScratch = way.protocol != Protocol::Direct &&
-                        way.protocol != Protocol::Eager;
-  base.doubleBuffer = way.protocol != Protocol::Direct &&
-                      way.protocol != Protocol::Scratch;
+  base.throughScratch =
+      way.protocol != Protocol::Direct && way.protocol != Protocol::Eager;
+  base.doubleBuffer =
+      way.protocol != Protocol::Direct && way.protocol != Protocol::Scratch;
   base.ll = way.protocol == Protocol::LL;
   base.pieces = way.pieces;
   base.pieceDistance = way.order.distance;

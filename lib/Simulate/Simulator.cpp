@@ -33,9 +33,8 @@ void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
   constexpr unsigned atOnce = 8;
   unsigned others = inputs - 1, first = others > 0 && !isWords;
   others -= first;
-  accesses =
-      isWords ? (others + atOnce - 1) / atOnce
-              : first + others / 4 + unsigned(std::popcount(others % 4));
+  accesses = isWords ? (others + atOnce - 1) / atOnce
+                     : first + others / 4 + unsigned(std::popcount(others % 4));
   accesses = std::max(accesses, 1u);
   constexpr unsigned teamsOfBlock = 8; // of 256 threads
   teams = isWords && operands <= 1 ? teamsOfBlock : 1;

@@ -232,7 +232,8 @@ TEST(TableMutants, areFoundOut) {
   ASSERT_TRUE(reduce && gather);
   bool isWhole = std::getenv("SCCL_EMULATE_ALL");
   unsigned most = isWhole ? 4 : 1;
-  const std::set<std::string> left = {"pull table", "double-buffered table", "eager table",
+  const std::set<std::string> left = {"pull table", "double-buffered table",
+                                      "eager table",
                                       "ll, 2 blocks, virtual ranks, table"};
   Matrix matrix;
   for (const Way &way : ways()) {

@@ -20,10 +20,10 @@ using namespace sccl::driver;
 static std::string nameOf(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
   bool isPipelined = candidate.isPipelined();
-  std::string text = llvm::formatv(
-      "C = {0}, S = {1}, {2} = {3}", collective.chunks(), schedule.steps.size(),
-      isPipelined ? "P" : "R",
-      isPipelined ? schedule.period : schedule.rounds());
+  std::string text =
+      llvm::formatv("C = {0}, S = {1}, {2} = {3}", collective.chunks(),
+                    schedule.steps.size(), isPipelined ? "P" : "R",
+                    isPipelined ? schedule.period : schedule.rounds());
   if (!isPipelined && candidate.pieces == 1)
     return text;
   return text + llvm::formatv(", {0} piece{1}{2}", candidate.pieces,

@@ -159,7 +159,8 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
   for (const std::string &name : plan.variants)
     if (!findWay(name))
       return "unknown variant '" + name +
-             "', expected push, pull, scratch, eager, dma, ll or single-scratch";
+             "', expected push, pull, scratch, eager, dma, ll or "
+             "single-scratch";
   std::optional<std::string> mistake = findTwice("--variant", plan.variants);
   if (!mistake)
     mistake = findTwice("--code-shape", plan.shapes);

@@ -34,6 +34,52 @@ static unsigned wordsPerLine(HelperTarget target) {
 }
 
 namespace {
+/// Loops over the terms of a sum that are left, from one place to the next.
+struct TermLoops {
+  using Values = CodeBuilder::Values;
+  /// What `before` becomes with what is at `places`, but for those of them that
+  /// are not `used`.
+  using Add = llvm::function_ref<Values(
+      ArrayRef<Value> places, ValueRange before, ArrayRef<Value> used)>;
+
+  CodeBuilder &code;
+  Value apart; ///< bytes from one term to the next
+  Add add;
+
+  /// Adds `group` terms at a time, while more than `few` are left. If there are
+  /// less than a group, the last one is loaded again in place of each that is
+  /// not there. Behind the sums are the place of the next term, and how many
+  /// are left, or less than none.
+  Values build(ValueRange now, unsigned group, unsigned few) {
+    SmallVector<Type> types(now.getTypes());
+    auto areLeft = [&](Value left, unsigned number) {
+      return code.is(Compare::SignedGreater, left, code.c32(number));
+    };
+    return code.whileLoop(
+        now, types,
+        [&](ValueRange at) -> CodeBuilder::Decision {
+          return {areLeft(at.back(), few), Values(at)};
+        },
+        [&](ValueRange at) -> Values {
+          Value left = at.back(), place = at.drop_back().back();
+          Values places, used;
+          for (unsigned i = 0; i < group; ++i) {
+            places.push_back(place);
+            used.push_back(i > few ? areLeft(left, i) : Value());
+            Value next = code.at(place, apart);
+            bool mayBeLast = i >= few && i + 1 < group;
+            place = mayBeLast ? code.select(areLeft(left, i + 1), next, place)
+                              : next;
+          }
+          Values after = add(places, at.drop_back(2), used);
+          after.append({place, code.sub(left, code.c32(group))});
+          return after;
+        });
+  }
+};
+} // namespace
+
+namespace {
 /// Builds one loop. The `threads` of a block, or of a team, have lines of LL
 /// words in turn, and each has several of its lines under way. What is less
 /// than a line, or not aligned in plain memory, is left for a loop that takes
@@ -214,7 +260,6 @@ private:
     auto sumsOf = [&](ValueRange values, size_t line) {
       return Values(values.slice(1 + line * each, each));
     };
-    // Not those of `places` that are not `used`.
     auto add = [&](ArrayRef<Value> places, ValueRange before,
                    ArrayRef<Value> used) {
       LLAccess::Loaded next = access->load(places, shape.src1);
@@ -243,55 +288,21 @@ private:
     return result;
   }
 
-  using AddTerms = llvm::function_ref<Values(ArrayRef<Value>, ValueRange,
-                                             ArrayRef<Value>)>;
-
   /// Goes on from `now` by `add` for all terms, several at once as long as
   /// that keeps no more under way than all lines of one. Where a thread has one
   /// line, what counts is how often it waits for memory.
-  Values addTerms(Values now, Value place, AddTerms add) {
+  Values addTerms(Values now, Value place, TermLoops::Add add) {
     const LineShape &lines = access->shape;
     // Conversions of 8 bits are long, and each term of a group has its own.
     bool isLong = reduction->op.element.saturates();
-    unsigned group =
-        lines.size || isLong ? 1 : std::max(4 / lines.count, 1u);
+    unsigned group = lines.size || isLong ? 1 : std::max(4 / lines.count, 1u);
     now.append({place, terms});
+    TermLoops loops{code, apart, add};
     if (group == 4)
-      now = addGroups(now, llTermsAtOnce, group /= 2, add);
+      now = loops.build(now, llTermsAtOnce, group /= 2);
     for (; group > 0; group /= 2)
-      now = addGroups(now, group, group - 1, add);
+      now = loops.build(now, group, group - 1);
     return Values(ArrayRef(now).drop_back(2));
-  }
-
-  /// Does so for `group` terms at a time, while more than `few` are left. If
-  /// there are less than a group, the last one is loaded again in place of each
-  /// that is not there. Behind the sums are the place of the next term, and how
-  /// many are left, or less than none.
-  Values addGroups(ValueRange now, unsigned group, unsigned few, AddTerms add) {
-    SmallVector<Type> types(now.getTypes());
-    auto areLeft = [&](Value left, unsigned number) {
-      return code.is(Compare::SignedGreater, left, code.c32(number));
-    };
-    return code.whileLoop(
-        now, types,
-        [&](ValueRange at) -> CodeBuilder::Decision {
-          return {areLeft(at.back(), few), Values(at)};
-        },
-        [&](ValueRange at) -> Values {
-          Value left = at.back(), place = at.drop_back().back();
-          Values places, used;
-          for (unsigned i = 0; i < group; ++i) {
-            places.push_back(place);
-            used.push_back(i > few ? areLeft(left, i) : Value());
-            Value next = code.at(place, apart);
-            bool mayBeLast = i >= few && i + 1 < group;
-            place = mayBeLast ? code.select(areLeft(left, i + 1), next, place)
-                              : next;
-          }
-          Values after = add(places, at.drop_back(2), used);
-          after.append({place, code.sub(left, code.c32(group))});
-          return after;
-        });
   }
 
   CodeBuilder &code;
