@@ -22,6 +22,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <atomic>
+#include <numeric>
 
 using namespace mlir;
 using namespace sccl;
@@ -223,7 +224,8 @@ private:
         repeatMoves(channel->second, perSegment);
   }
 
-  void planSend(unsigned index, const Send &send, Payload payload) {
+  /// What the receiver of `send` does with it. Returns where it lands.
+  Slot planArrival(unsigned index, const Send &send, Payload payload) {
     PairState &state = stateOf(send.dst, send.chunk);
     bool isPull = send.transport == SendTransport::Pull;
     bool keepsOnly = send.action == SendAction::Keep;
@@ -232,13 +234,12 @@ private:
     Slot landing = reduces || keepsOnly
                        ? nextLanding(send)
                        : nextVersion(send.dst, send.chunk, index, !isPull);
-    add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
-                          unpack(payload.slot), std::nullopt, landing});
     if (send.keep)
       kept[{pairs.number(send.dst, send.chunk), send.keep}] = {
           pack(landing), payload.contributors};
     if (keepsOnly)
-      return;
+      return landing;
+    Slot version = landing;
     if (reduces) {
       Slot result = nextVersion(send.dst, send.chunk, index, false);
       // Contributions are disjoint in a schedule that is right.
@@ -246,10 +247,11 @@ private:
       bool isFinal = payload.contributors == numContributors[send.chunk];
       addLocal(send.dst, index, Phase::Reduce, send.chunk,
                unpack(state.current), result, landing, isFinal);
-      landing = result;
+      version = result;
     }
-    state.current = pack(landing);
+    state.current = pack(version);
     state.contributors = payload.contributors;
+    return landing;
   }
 
   /// Drops the transfers to scratch that nobody reads, and those that only such
@@ -409,10 +411,23 @@ LogicalResult Planner::planStep(unsigned index,
     if (payloads.back().slot == PairState::absent)
       return refuseSender(send);
   }
+  // What comes in a step lands by the order of its chunks, not of links, so
+  // that a rank can reduce and copy neighbours together.
+  std::vector<uint32_t> order(sends.size());
+  std::iota(order.begin(), order.end(), 0u);
+  llvm::stable_sort(order, [&](uint32_t a, uint32_t b) {
+    return std::pair(sends[a].dst, sends[a].chunk) <
+           std::pair(sends[b].dst, sends[b].chunk);
+  });
+  std::vector<Slot> places(sends.size());
+  for (uint32_t i : order)
+    places[i] = planArrival(index, sends[i], payloads[i]);
   for (size_t i = 0; i < sends.size(); ++i) {
-    planSend(index, sends[i], payloads[i]);
-    if (i + 1 == sends.size() || !isSameLink(sends[i], sends[i + 1]))
-      endLink(sends[i]);
+    const Send &send = sends[i];
+    add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
+                          unpack(payloads[i].slot), std::nullopt, places[i]});
+    if (i + 1 == sends.size() || !isSameLink(send, sends[i + 1]))
+      endLink(send);
   }
   for (const Delivery &delivery : deliveries)
     addLocal(delivery.rank, index, Phase::Deliver, delivery.chunk,
