@@ -62,6 +62,7 @@ struct Event {
   enum class What : uint8_t {
     FlowBegins,
     FlowEnds,
+    SliceEnds,
     PullArrives,
     FlagArrives,
     SignalEnds,
@@ -93,6 +94,9 @@ private:
     double since = 0;     ///< when that was true
     double rate = 0;      ///< since then
     uint64_t version = 0; ///< of the flow's rate
+    double signalled = 0; ///< when the last signal leaves, or has left
+    bool isHeld = false;  ///< until then
+    double sliceEnds = 0; ///< of the flow, for the warp that has signalled
   };
   struct Waiter {
     unsigned channel;
@@ -109,10 +113,12 @@ private:
   bool isLastWait(unsigned channel) const;
   bool hasNeighbour(unsigned channel, int distance) const;
   double capOf(unsigned channel, const Action &action, double bytes) const;
+  bool isSignalling(unsigned channel, const Action &action);
   bool comeToBarrier(unsigned channel);
   void endBarrier();
   void beginFlow(unsigned channel);
   void endFlow(unsigned channel);
+  void endTransfer(unsigned channel);
   void endAction(unsigned channel);
   void raiseFlag(unsigned flag, uint64_t value);
   void handle(const Event &event);
@@ -205,8 +211,19 @@ void Simulation::runChannel(unsigned channel) {
   }
 }
 
+/// True if the channel has to wait until a signal has left: one warp waits for
+/// what was written before, and all meet for what is no transfer.
+bool Simulation::isSignalling(unsigned channel, const Action &action) {
+  Cursor &cursor = cursors[channel];
+  bool isMeeting = action.kind == Kind::Wait || action.kind == Kind::Barrier ||
+                   (action.kind == Kind::Signal && !hasNeighbour(channel, -1));
+  return cursor.isHeld = isMeeting && !action.isWords && cursor.signalled > now;
+}
+
 /// Returns true if the channel can go on at once.
 bool Simulation::execute(unsigned channel, const Action &action) {
+  if (isSignalling(channel, action))
+    return false;
   switch (action.kind) {
   case Kind::Push:
   case Kind::Pull:
@@ -247,16 +264,17 @@ bool Simulation::hasNeighbour(unsigned channel, int distance) const {
 
 /// The first of several signals waits for what was written before.
 bool Simulation::signal(unsigned channel, const Action &action) {
-  bool isFirst = !action.isWords && !hasNeighbour(channel, -1);
-  double delay = isFirst ? timing.signalTime : 0;
+  double &leaves = cursors[channel].signalled;
+  if (action.isWords || timing.signalTime == 0) {
+    leaves = now;
+  } else if (!hasNeighbour(channel, -1)) {
+    leaves = now + timing.signalTime;
+    post(leaves, Event::What::SignalEnds, channel, 0);
+  }
   double latency =
       action.link == Action::noLink ? 0 : timing.latencies[action.link];
-  post(now + delay + latency, Event::What::FlagArrives, action.flag,
-       action.value);
-  if (delay == 0)
-    return true;
-  post(now + delay, Event::What::SignalEnds, channel, 0);
-  return false;
+  post(leaves + latency, Event::What::FlagArrives, action.flag, action.value);
+  return true;
 }
 
 bool Simulation::waitFor(unsigned channel, const Action &action) {
@@ -333,6 +351,9 @@ void Simulation::beginFlow(unsigned channel) {
     if (limit < result.bytesOfLimit.size())
       result.bytesOfLimit[limit] += cursor.bytes;
   double cap = capOf(channel, action, cursor.bytes);
+  // That warp has its slices after the others, as fast as it can.
+  cursor.sliceEnds =
+      cursor.signalled > now ? cursor.signalled + cursor.bytes / cap : 0;
   // A copy reads and writes each byte, a reduction reads several.
   shares.add(channel, through, cap,
              action.kind == Kind::Copy ? (action.inputs + 1) / 2.0 : 1);
@@ -344,6 +365,13 @@ void Simulation::beginFlow(unsigned channel) {
 void Simulation::endFlow(unsigned channel) {
   ++cursors[channel].version;
   shares.remove(channel);
+  if (double end = cursors[channel].sliceEnds; end > now)
+    post(end, Event::What::SliceEnds, channel, 0);
+  else
+    endTransfer(channel);
+}
+
+void Simulation::endTransfer(unsigned channel) {
   const Action &action = *actionOf(channel);
   // The last byte is on its way to who asked for it.
   if (action.kind == Kind::Pull && timing.latencies[action.link] > 0)
@@ -402,8 +430,14 @@ void Simulation::handle(const Event &event) {
       return; // its rate has changed since
     endFlow(event.subject);
     break;
-  case Event::What::PullArrives:
   case Event::What::SignalEnds:
+    if (cursors[event.subject].isHeld)
+      ready.push_back(event.subject);
+    break;
+  case Event::What::SliceEnds:
+    endTransfer(event.subject);
+    break;
+  case Event::What::PullArrives:
   case Event::What::WaitEnds:
     endAction(event.subject);
     break;

@@ -48,7 +48,8 @@ struct Timing {
   double barrierTime = 0; ///< from the last to come to the first to go on
   /// From the turn of a signal until the flag leaves: what a channel has
   /// written before must be there. Signals that follow each other wait
-  /// together.
+  /// together. One warp of a block does so, while the others go on with a
+  /// transfer; for anything else they meet.
   double signalTime = 0;
   /// From the arrival of a flag until the threads of the block go on. Waits
   /// that follow each other end together.
