@@ -13,6 +13,7 @@
 #include <array>
 #include <map>
 #include <tuple>
+#include <utility>
 
 using namespace sccl;
 using namespace sccl::advice;
@@ -62,10 +63,7 @@ private:
   void findReadies();
   void addChannel(uint32_t channel);
   void addReadies(uint32_t channel);
-  void addReady(uint32_t channel, size_t next) {
-    if (readies[channel] == next)
-      addWait(readyFlag(channel), 1);
-  }
+  void addReady(uint32_t channel) { addWait(readyFlag(channel), 1); }
   void addGroups(uint32_t channel);
   void addWords(uint32_t channel);
   void addFinalWaits(unsigned rank);
@@ -233,6 +231,11 @@ void DraftFlags::addGroups(uint32_t channel) {
   std::map<uint32_t, uint32_t> waited; // by channel
   size_t next = 0;
   const std::vector<uint32_t> &own = members[channel];
+  size_t ready = readies[channel];
+  auto mayAddReady = [&] {
+    if (std::exchange(ready, next == ready ? none : ready) == next)
+      addReady(channel);
+  };
   while (next < own.size()) {
     uint32_t number = transfers[own[next]].group;
     const Group &group = groups[number];
@@ -243,22 +246,26 @@ void DraftFlags::addGroups(uint32_t channel) {
       return i < own.size() && transfers[own[i]].group == number;
     };
     while (isOfGroup(next)) {
-      addReady(channel, next);
+      mayAddReady();
       const DraftTransfer &first = transfers[own[next]];
       size_t begin = next++;
-      while (isOfGroup(next) && next != readies[channel] &&
+      while (isOfGroup(next) && next != ready &&
              transfers[own[next]].reads.size() == first.reads.size())
         ++next;
       addTransfer(channel, first, next - begin);
     }
     bool isLast = next == own.size() && !isLocal(channel);
+    // Signals come behind a ready that alone keeps what follows waiting.
+    if (!isLast && next < own.size() &&
+        groups[transfers[own[next]].group].producers.empty())
+      mayAddReady();
     if (group.isAwaited || isLast)
       add({.kind = Kind::Signal,
            .link = linkOf(channel),
            .flag = channel,
            .value = group.number});
   }
-  addReady(channel, own.size());
+  mayAddReady();
 }
 
 /// LL words tell of themselves. Those that a rank only copies to its output in
@@ -272,7 +279,6 @@ void DraftFlags::addWords(uint32_t channel) {
   size_t pieces = 0;
   for (size_t i = 0; i < own.size(); ++i) {
     uint32_t number = own[i];
-    addReady(channel, i);
     const DraftTransfer &transfer = transfers[number];
     for (uint32_t writer : transfer.reads)
       if (writer != none)
@@ -294,7 +300,8 @@ void DraftFlags::addWords(uint32_t channel) {
            .value = 1,
            .isWords = true});
   }
-  addReady(channel, own.size());
+  if (readies[channel] != none)
+    addReady(channel);
 }
 
 /// A rank ends when all has come that others send to it.

@@ -10,7 +10,6 @@
 #include "FairShare.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <queue>
@@ -23,25 +22,6 @@ Timing Timing::withHops(double hopTime) const {
   for (double &latency : result.latencies)
     latency += hopTime;
   return result;
-}
-
-void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
-  isWords = readsWords || writesWords;
-  inputs = std::max(operands, 1u);
-  // LL words are polled eight at a time. In plain memory the first two operands
-  // are loaded together, then four of the others, two and one.
-  constexpr unsigned atOnce = 8;
-  unsigned others = inputs - 1, first = others > 0 && !isWords;
-  others -= first;
-  accesses = isWords ? (others + atOnce - 1) / atOnce
-                     : first + others / 4 + unsigned(std::popcount(others % 4));
-  accesses = std::max(accesses, 1u);
-  constexpr unsigned teamsOfBlock = 8; // of 256 threads
-  teams = isWords && operands <= 1 ? teamsOfBlock : 1;
-  if (writesWords)
-    bytes *= 2;
-  else if (readsWords)
-    inputs *= 2;
 }
 
 Timing Timing::uniform(const Topology &topology, double latency,

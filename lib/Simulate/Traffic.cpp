@@ -9,9 +9,31 @@
 
 #include "sccl/Analysis/Program.h"
 
+#include <algorithm>
+#include <bit>
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
+
+void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
+  isWords = readsWords || writesWords;
+  inputs = std::max(operands, 1u);
+  // LL words are polled eight at a time. In plain memory the first two operands
+  // are loaded together, then four of the others, two and one.
+  constexpr unsigned atOnce = 8;
+  unsigned others = inputs - 1, first = others > 0 && !isWords;
+  others -= first;
+  accesses = isWords ? (others + atOnce - 1) / atOnce
+                     : first + others / 4 + unsigned(std::popcount(others % 4));
+  accesses = std::max(accesses, 1u);
+  constexpr unsigned teamsOfBlock = 8; // of 256 threads
+  teams = isWords && operands <= 1 ? teamsOfBlock : 1;
+  if (writesWords)
+    bytes *= 2;
+  else if (readsWords)
+    inputs *= 2;
+}
 
 namespace {
 using Kind = Action::Kind;

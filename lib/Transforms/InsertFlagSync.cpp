@@ -127,6 +127,25 @@ static void addLocalChannels(ProgramOp program) {
   }
 }
 
+/// The place in a channel to another rank by which the peer must be ready:
+/// before it touches the peer's input or output. Scratch that is
+/// double-buffered belongs to the launch from the start, if only the rank
+/// hears of its peer before the launch ends (check H3): what is written there
+/// goes out while ranks shake hands.
+static Block::iterator placeOfReady(ChannelPlan &plan) {
+  Block &body = plan.op.getBody().front();
+  if (!plan.op->getParentOfType<ProgramOp>().getDoubleBuffered())
+    return body.begin();
+  auto isGuarded = [&](const SlotRange &range) {
+    return range.rank != plan.rank && range.buffer != Buffer::Scratch;
+  };
+  return llvm::find_if(body, [&](Operation &op) {
+    auto transfer = dyn_cast<TransferOpInterface>(op);
+    return transfer && (isGuarded(transfer.getWrite()) ||
+                        llvm::any_of(transfer.getReads(), isGuarded));
+  });
+}
+
 namespace {
 class FlagSync {
 public:
@@ -288,25 +307,6 @@ private:
           signallers[owner].push_back(index);
   }
 
-  /// The place in a channel to another rank by which the peer must be ready:
-  /// before it touches the peer's input or output. Scratch that is
-  /// double-buffered belongs to the launch from the start, if only the rank
-  /// hears of its peer before the launch ends (check H3): what is written there
-  /// goes out while ranks shake hands.
-  Block::iterator placeOfReady(ChannelPlan &plan) {
-    Block &body = plan.op.getBody().front();
-    if (!program.getDoubleBuffered())
-      return body.begin();
-    auto isGuarded = [&](const SlotRange &range) {
-      return range.rank != plan.rank && range.buffer != Buffer::Scratch;
-    };
-    return llvm::find_if(body, [&](Operation &op) {
-      auto transfer = dyn_cast<TransferOpInterface>(op);
-      return transfer && (isGuarded(transfer.getWrite()) ||
-                          llvm::any_of(transfer.getReads(), isGuarded));
-    });
-  }
-
   /// Gives a channel its part of the handshake.
   void insertReadies(OpBuilder &builder, ChannelPlan &plan) {
     if (plan.op.getBody().empty())
@@ -320,6 +320,18 @@ private:
     builder.setInsertionPointToStart(&plan.op.getBody().front());
     for (uint32_t other : channelsTo[plan.rank])
       SignalOp::create(builder, loc, Flag::Ready, plans[other].rank, 1);
+  }
+
+  /// Behind `last`, the last op of group number `group`. Where nothing but the
+  /// peer's ready keeps the next group waiting, behind that wait: then one warp
+  /// signals while the others go on.
+  Block::iterator placeOfSignals(Operation *last, uint32_t group,
+                                 const ChannelPlan &plan) {
+    Block::iterator next = std::next(last->getIterator());
+    bool isReadyNext = group + 1 < plan.endGroup &&
+                       groups[group + 1].producers.empty() &&
+                       isa<WaitOp>(*next);
+    return isReadyNext ? std::next(next) : next;
   }
 
   void insert(ChannelPlan &plan) {
@@ -338,7 +350,8 @@ private:
           insertArrivalWait(builder, plan, channel,
                             groups[producer].valueFor(plan.rank), waited);
       }
-      builder.setInsertionPointAfter(group.last);
+      builder.setInsertionPoint(group.last->getBlock(),
+                                placeOfSignals(group.last, i, plan));
       for (auto [rank, value] : group.signals)
         SignalOp::create(builder, plan.op.getLoc(), Flag::Arrival, rank, value);
     }

@@ -9,6 +9,8 @@
 
 #include "sccl/Dialect/Coll/ImportExport.h"
 
+#include <numeric>
+
 using namespace sccl;
 using namespace sccl::coll;
 
@@ -43,4 +45,14 @@ std::vector<Send> coll::sortedSends(StepOp step) {
       std::sort(sends.begin() + first, sends.end());
   }
   return sends;
+}
+
+std::vector<uint32_t> coll::orderOfArrivals(const std::vector<Send> &sends) {
+  std::vector<uint32_t> order(sends.size());
+  std::iota(order.begin(), order.end(), 0u);
+  llvm::stable_sort(order, [&](uint32_t a, uint32_t b) {
+    return std::pair(sends[a].dst, sends[a].chunk) <
+           std::pair(sends[b].dst, sends[b].chunk);
+  });
+  return order;
 }

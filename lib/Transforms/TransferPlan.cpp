@@ -22,7 +22,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <atomic>
-#include <numeric>
 
 using namespace mlir;
 using namespace sccl;
@@ -225,34 +224,7 @@ private:
   }
 
   /// What the receiver of `send` does with it. Returns where it lands.
-  Slot planArrival(unsigned index, const Send &send, Payload payload) {
-    PairState &state = stateOf(send.dst, send.chunk);
-    bool isPull = send.transport == SendTransport::Pull;
-    bool keepsOnly = send.action == SendAction::Keep;
-    bool reduces =
-        send.action == SendAction::Reduce && state.current != PairState::absent;
-    Slot landing = reduces || keepsOnly
-                       ? nextLanding(send)
-                       : nextVersion(send.dst, send.chunk, index, !isPull);
-    if (send.keep)
-      kept[{pairs.number(send.dst, send.chunk), send.keep}] = {
-          pack(landing), payload.contributors};
-    if (keepsOnly)
-      return landing;
-    Slot version = landing;
-    if (reduces) {
-      Slot result = nextVersion(send.dst, send.chunk, index, false);
-      // Contributions are disjoint in a schedule that is right.
-      payload.contributors += state.contributors;
-      bool isFinal = payload.contributors == numContributors[send.chunk];
-      addLocal(send.dst, index, Phase::Reduce, send.chunk,
-               unpack(state.current), result, landing, isFinal);
-      version = result;
-    }
-    state.current = pack(version);
-    state.contributors = payload.contributors;
-    return landing;
-  }
+  Slot planArrival(unsigned index, const Send &send, Payload payload);
 
   /// Drops the transfers to scratch that nobody reads, and those that only such
   /// transfers have read.
@@ -399,6 +371,35 @@ void Planner::countLandings(const std::vector<Send> &sends) {
       ++landings[pairs.number(send.dst, send.chunk)].count;
 }
 
+Slot Planner::planArrival(unsigned index, const Send &send, Payload payload) {
+  PairState &state = stateOf(send.dst, send.chunk);
+  bool isPull = send.transport == SendTransport::Pull;
+  bool keepsOnly = send.action == SendAction::Keep;
+  bool reduces =
+      send.action == SendAction::Reduce && state.current != PairState::absent;
+  Slot landing = reduces || keepsOnly
+                     ? nextLanding(send)
+                     : nextVersion(send.dst, send.chunk, index, !isPull);
+  if (send.keep)
+    kept[{pairs.number(send.dst, send.chunk), send.keep}] = {
+        pack(landing), payload.contributors};
+  if (keepsOnly)
+    return landing;
+  Slot version = landing;
+  if (reduces) {
+    Slot result = nextVersion(send.dst, send.chunk, index, false);
+    // Contributions are disjoint in a schedule that is right.
+    payload.contributors += state.contributors;
+    bool isFinal = payload.contributors == numContributors[send.chunk];
+    addLocal(send.dst, index, Phase::Reduce, send.chunk, unpack(state.current),
+             result, landing, isFinal);
+    version = result;
+  }
+  state.current = pack(version);
+  state.contributors = payload.contributors;
+  return landing;
+}
+
 LogicalResult Planner::planStep(unsigned index,
                                 const std::vector<Send> &sends) {
   // All payloads are looked up before any version changes.
@@ -411,16 +412,9 @@ LogicalResult Planner::planStep(unsigned index,
     if (payloads.back().slot == PairState::absent)
       return refuseSender(send);
   }
-  // What comes in a step lands by the order of its chunks, not of links, so
-  // that a rank can reduce and copy neighbours together.
-  std::vector<uint32_t> order(sends.size());
-  std::iota(order.begin(), order.end(), 0u);
-  llvm::stable_sort(order, [&](uint32_t a, uint32_t b) {
-    return std::pair(sends[a].dst, sends[a].chunk) <
-           std::pair(sends[b].dst, sends[b].chunk);
-  });
+  // A rank can reduce and copy together what lands side by side.
   std::vector<Slot> places(sends.size());
-  for (uint32_t i : order)
+  for (uint32_t i : orderOfArrivals(sends))
     places[i] = planArrival(index, sends[i], payloads[i]);
   for (size_t i = 0; i < sends.size(); ++i) {
     const Send &send = sends[i];

@@ -97,6 +97,9 @@ inline bool isSameLink(const Send &a, const Send &b) {
 /// say by whom it is moved is pushed.
 std::vector<Send> sortedSends(StepOp step);
 
+/// The numbers of `sends`, rank by rank as they receive, and by chunk for each.
+std::vector<uint32_t> orderOfArrivals(const std::vector<Send> &sends);
+
 } // namespace sccl::coll
 
 #endif // SCCL_TRANSFORMS_TRANSFERPLAN_H
