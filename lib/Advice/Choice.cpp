@@ -308,14 +308,14 @@ std::optional<Error> Choice::rateDistances() {
   constexpr size_t few = 2;
   // Another way of the same pieces counts, too: a program may take longer than
   // its draft.
-  std::set<std::tuple<size_t, unsigned, size_t>> seen;
+  std::set<std::pair<unsigned, size_t>> seen;
   for (auto [time, variant] : ranked()) {
     if (seen.size() == few)
       break;
     const Schedule &schedule =
         candidates[variant.candidate].implementation.schedule;
     if (variant.order.inRounds ||
-        !seen.emplace(variant.candidate, variant.pieces, variant.way).second ||
+        !seen.emplace(variant.pieces, variant.way).second ||
         variant.pieces == 1 || schedule.steps.size() == 1)
       continue;
     for (unsigned distance : {6u, 4u, 3u, 2u, 1u}) {
