@@ -289,7 +289,7 @@ int driver::checkFile(llvm::StringRef path, bool json,
   if (json)
     refusals.emplace(session.context(), path);
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(path);
-  if (!module)
+  if (!module || isOnlyWiring(*module, path))
     return BadInput;
   auto schedules = module->getOps<coll::ScheduleOp>();
   auto programs = module->getOps<coll::ProgramOp>();

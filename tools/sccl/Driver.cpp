@@ -191,11 +191,26 @@ static std::string scheduleName(const Collective &collective) {
   return collective.name() + (isCustom ? "_schedule" : "");
 }
 
+bool driver::isOnlyWiring(mlir::ModuleOp module, llvm::StringRef path) {
+  auto isWiring = [](mlir::Operation &op) {
+    return mlir::isa<coll::MachineOp, coll::TopologyOp>(op);
+  };
+  if (module.getBody()->empty() || !llvm::all_of(*module.getBody(), isWiring))
+    return false;
+  bool isMachine = !module.getOps<coll::MachineOp>().empty();
+  fail(path + " holds no schedule, but a " +
+       (isMachine ? "machine; --machine" : "topology; --topology") +
+       " and 'sccl topo' take it");
+  return true;
+}
+
 mlir::OwningOpRef<mlir::ModuleOp>
 Session::parseSchedules(llvm::StringRef path, const Placement *placement,
                         const MscclFlags *flags) {
-  if (!isAlgorithmFile(path))
-    return parse(path);
+  if (!isAlgorithmFile(path)) {
+    auto module = parse(path);
+    return module && isOnlyWiring(*module, path) ? nullptr : std::move(module);
+  }
   std::optional<ForeignText> file = readForeignText(path);
   auto found = file ? readSchedule(path, *file, flags) : std::nullopt;
   if (!found)

@@ -79,7 +79,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef path);
   /// The same for what may be a file of another tool, .xml or .json: the
   /// schedule that it follows, on the links that it uses, each of bandwidth 1,
-  /// or on `placement`. Prints what such a file leaves open.
+  /// or on `placement`. Prints what such a file leaves open. Files that are
+  /// `isOnlyWiring` are errors.
   mlir::OwningOpRef<mlir::ModuleOp>
   parseSchedules(llvm::StringRef path, const Placement *placement = nullptr,
                  const MscclFlags *flags = nullptr);
@@ -96,6 +97,9 @@ private:
   struct Handler;
   std::unique_ptr<Handler> handler;
 };
+
+/// True, after an error, if there are topologies and machines and nothing else.
+bool isOnlyWiring(mlir::ModuleOp module, llvm::StringRef path);
 
 /// What a topology was derived from.
 struct Origin {
