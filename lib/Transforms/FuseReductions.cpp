@@ -346,6 +346,8 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     FusionCounts counts = fuse(program);
     if (counts.gets + counts.puts + counts.terms > 0)
       counts.slots = ScratchCompaction(program).run();
+    else
+      markAllAnalysesPreserved();
     numGets += counts.gets;
     numPuts += counts.puts;
     numTerms += counts.terms;
@@ -377,10 +379,11 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     forEachOp<GetOp>(program, [&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)
       counts.gets += fuseWithCombine(get, uses);
-    combines = findReductions(program);
-    SlotUses usesNow(program);
-    for (LocalReduceOp combine : combines)
-      counts.puts += fuseWithPut(combine, usesNow);
+    // Joined gets read what others have read.
+    if (counts.gets > 0)
+      uses = SlotUses(program);
+    for (LocalReduceOp combine : findReductions(program))
+      counts.puts += fuseWithPut(combine, uses);
     return counts;
   }
 };

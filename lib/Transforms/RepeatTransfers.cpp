@@ -142,6 +142,8 @@ struct RepeatTransfersPass
     if (explain)
       getOperation().emitRemark()
           << "transfers that are repetitions of others: " << count.load();
+    if (count == 0)
+      markAllAnalysesPreserved();
     markAnalysesPreserved<ProblemAnalysis>();
   }
 };
