@@ -16,12 +16,14 @@
 struct Peer {
   char *input, *output, *scratch, *control;
 };
+/// RankArguments of KernelABI.h.
 struct Rank {
   char *input, *output, *scratch, *control;
   Peer *peers;
   uint64_t *abort;
   uint64_t segment, distance;
   const void *table;
+  uint64_t reduction;
 };
 
 static constexpr unsigned unroll = 8;
