@@ -51,7 +51,7 @@ def CollKernel_MarkOp : CollKernel_OrderedOp<"mark", [AttrSizedOperandSegments]>
           %c1 = arith.constant 1 : i32
           %c128 = arith.constant 128 : i32
           %part = collk.part %block of %c1 chunks %c1
-          %launch = collk.begin %c0 by %part
+          %launch = collk.begin %c0 of %c1 by %part
           %flag = collk.flag %c0[%c128] per_launch %c1 value %c1
           collk.mark wait channel 0 flag %flag in %launch
           collk.wait %flag by %part in %launch : !collk.flag
@@ -81,7 +81,7 @@ def CollKernel_MarkOp : CollKernel_OrderedOp<"mark", [AttrSizedOperandSegments]>
           %c2 = arith.constant 2 : i32
           %c128 = arith.constant 128 : i32
           %part = collk.part %block of %c2 chunks %c1
-          %launch = collk.begin %c0 by %part
+          %launch = collk.begin %c0 of %c1 by %part
           %flag = collk.flag %c0[%c128] per_launch %c1 value %c1
           collk.mark wait channel 0 flag %flag in %launch line 0 place 0 by %part
           collk.wait %flag by %part in %launch : !collk.flag

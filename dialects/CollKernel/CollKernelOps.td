@@ -46,7 +46,7 @@ def CollKernel_ProgramOp : CollKernel_Op<"program", [
           %c1 = arith.constant 1 : i32
           %c128 = arith.constant 128 : i32
           %part = collk.part %block of %c1 chunks %c1
-          %launch = collk.begin %c0 by %part
+          %launch = collk.begin %c0 of %c1 by %part
           %ready = collk.flag %c0[%c128] per_launch %c1 value %c1
           collk.wait %ready by %part in %launch : !collk.flag
           %input = collk.own input
@@ -67,7 +67,7 @@ def CollKernel_ProgramOp : CollKernel_Op<"program", [
           %c1 = arith.constant 1 : i32
           %c128 = arith.constant 128 : i32
           %part = collk.part %block of %c1 chunks %c1
-          %launch = collk.begin %c0 by %part
+          %launch = collk.begin %c0 of %c1 by %part
           %ready = collk.flag %c0[%c128] per_launch %c1 value %c1
           collk.signal %ready by %part in %launch : !collk.flag
           %arrival = collk.flag %c1[%c128] per_launch %c1 value %c1
@@ -139,7 +139,7 @@ def CollKernel_TableOp : CollKernel_Op<"table", [
           %c0 = arith.constant 0 : i32
           %c1 = arith.constant 1 : i32
           %part = collk.part %block of %c1 chunks %c1
-          %launch = collk.begin %c0 by %part
+          %launch = collk.begin %c0 of %c1 by %part
           %input = collk.own input
           %from = collk.slot %input[%c0, %c0] : !collk.slot
           %output = collk.own output
@@ -198,12 +198,22 @@ def CollKernel_BlockIndexOp : CollKernel_Op<"block_index", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def CollKernel_BlocksOp : CollKernel_Op<"blocks", [Pure]> {
+  let summary = "The blocks that this launch has for each channel";
+  let description = [{
+    At most as many as the program says. The example of `collk.load` shows one.
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def CollKernel_PartOp : CollKernel_Op<"part", [Pure]> {
   let summary = "Which part of each chunk a block handles";
   let description = [{
-    The b-th of `parts` parts, of segments of `chunks` chunks; where channels of
-    the program are spread further than this one, as many as `doublings` doublings
-    make. The example of `collk.program` shows two.
+    The b-th of `parts` parts for each of the `collk.blocks` of the launch, of
+    segments of `chunks` chunks; where channels of the program are spread further
+    than this one, as many as `doublings` doublings make. The example of
+    `collk.program` shows two.
   }];
   let arguments = (ins I32:$block, I32:$parts, I32:$chunks,
                        Optional<I32>:$doublings);
@@ -217,12 +227,14 @@ def CollKernel_BeginOp : CollKernel_OrderedOp<"begin"> {
   let summary = "Begin a launch; return its number";
   let description = [{
     One more than the word at byte `epoch` of the rank's control memory, plus a
-    word for each block before this one. Launches are numbered from 1. The
-    example of `collk.program` shows two.
+    word for each block before this one. Launches are numbered from 1. It also
+    becomes the word of blocks that this launch does not have, of the `words` that
+    the channel has: later ones may have more blocks. The example of
+    `collk.program` shows two.
   }];
-  let arguments = (ins I32:$epoch, CollKernel_PartType:$part);
+  let arguments = (ins I32:$epoch, I32:$words, CollKernel_PartType:$part);
   let results = (outs I64:$launch);
-  let assemblyFormat = "$epoch `by` $part attr-dict";
+  let assemblyFormat = "$epoch `of` $words `by` $part attr-dict";
 }
 
 def CollKernel_EndOp : CollKernel_OrderedOp<"end"> {
@@ -290,7 +302,7 @@ def CollKernel_SlotOp : CollKernel_Op<"slot", [Pure, AttrSizedOperandSegments]> 
           %c2 = arith.constant 2 : i32
           %c3 = arith.constant 3 : i32
           %part = collk.part %block of %c1 chunks %c2
-          %launch = collk.begin %c0 by %part
+          %launch = collk.begin %c0 of %c1 by %part
           %input = collk.own input
           // Chunk 1 of segments 0, 2 and 4, to slots 0, 1 and 2.
           %from = collk.slot %input[%c0, %c1] step %c2, %c0 : !collk.slot
@@ -407,15 +419,17 @@ def CollKernel_LoadOp : CollKernel_Op<"load", [NoMemoryEffect]> {
     collk.program @p ranks = 2 chunks = 1 blocks = 1 slots = 1 {
       collk.kernel @sccl_table {
         %c0 = arith.constant 0 : i32
+        %c1 = arith.constant 1 : i32
         %c2 = arith.constant 2 : i32
         %header:4 = collk.load %c0
         %index = collk.block_index
-        %channel = arith.divui %index, %header#1 : i32
-        %block = arith.remui %index, %header#1 : i32
-        %part = collk.part %block of %header#1 chunks %header#0
+        %blocks = collk.blocks
+        %channel = arith.divui %index, %blocks : i32
+        %block = arith.remui %index, %blocks : i32
+        %part = collk.part %block of %c1 chunks %header#0
         %unit = arith.addi %channel, %c2 : i32
         %entry:4 = collk.load %unit
-        %launch = collk.begin %entry#2 by %part
+        %launch = collk.begin %entry#2 of %header#1 by %part
         %row:4 = collk.load %entry#0
         %flags = collk.flags %row#1 count %row#2
         collk.signal %flags by %part in %launch : !collk.flags

@@ -44,6 +44,7 @@ public:
       if (bytes != bytesOf(launch) && !program.announcesReady)
         machine.meet();
       bytes = bytesOf(launch);
+      blocks = countOf(launch);
       for (unsigned rank = 0; rank < plan.manifest.ranks; ++rank)
         fill(rank, launch);
       if (request.sharedGPUs != 0)
@@ -74,17 +75,26 @@ private:
                              request.segmentBytes.end());
   }
 
-  unsigned blocksOf(unsigned rank) const {
-    return program.ranks[rank].channels * program.blocks;
+  /// Blocks of each channel.
+  unsigned countOf(unsigned launch) const {
+    return request.blocks.empty()
+               ? program.blocks
+               : request.blocks[launch % request.blocks.size()];
   }
-  /// Of the largest grid. A kernel for virtual ranks has the blocks of all.
+  /// Of a kernel, for each block of a channel. That for virtual ranks has the
+  /// channels of all.
+  unsigned channelsOfAll() const {
+    unsigned sum = 0;
+    for (const RankNeeds &needs : program.ranks)
+      sum += needs.channels;
+    return sum;
+  }
+  /// Of the largest grid.
   unsigned mostBlocks() const {
-    unsigned most = 0, sum = 0;
-    for (unsigned rank = 0; rank < program.ranks.size(); ++rank) {
-      most = std::max(most, blocksOf(rank));
-      sum += blocksOf(rank);
-    }
-    return request.sharedGPUs ? sum : most;
+    unsigned most = 0;
+    for (const RankNeeds &needs : program.ranks)
+      most = std::max(most, needs.channels);
+    return (request.sharedGPUs ? channelsOfAll() : most) * program.blocks;
   }
 
   uint64_t buffer(uint64_t bytes, const std::string &name) {
@@ -187,7 +197,8 @@ private:
             memory.scratch, memory.control,
             peers,          abort,
             bytes,          bytes,
-            memory.table,   request.reduction};
+            memory.table,   request.reduction,
+            blocks};
   }
 
   unsigned streamOf(unsigned rank) const {
@@ -218,8 +229,8 @@ private:
       std::string symbol = kernel.symbolOf(rank);
       if (program.steps != 0)
         symbol += "_step" + std::to_string(step);
-      if (blocksOf(rank) != 0)
-        machine.launch(rank, symbol, blocksOf(rank), argumentsOf(rank));
+      if (unsigned channels = program.ranks[rank].channels)
+        machine.launch(rank, symbol, channels * blocks, argumentsOf(rank));
     }
     if (program.steps != 0)
       machine.meet();
@@ -227,7 +238,8 @@ private:
 
   void launchShared() {
     for (unsigned gpu = 0; gpu < request.sharedGPUs; ++gpu)
-      machine.launch(gpu, kernel.virtualSymbol, mostBlocks(), {recordsOf(gpu)});
+      machine.launch(gpu, kernel.virtualSymbol, channelsOfAll() * blocks,
+                     {recordsOf(gpu)});
   }
 
   const plan::Plan &plan;
@@ -238,7 +250,9 @@ private:
   Machine machine;
   std::vector<RankMemory> ranks;
   uint64_t peers = 0, abort = 0;
-  uint64_t bytes = 0; ///< of a segment, in the launch that is laid out
+  // In the launch that is laid out:
+  uint64_t bytes = 0;  ///< of a segment
+  unsigned blocks = 1; ///< of each channel
 };
 } // namespace
 
@@ -253,6 +267,11 @@ Result<RunReport> emulate::runPlan(const Code &code, const plan::Plan &plan,
   if (request.segmentBytes.empty() ||
       (request.inPlace && request.segmentBytes.size() > 1))
     return Error{"in place, launches have one size"};
+  for (unsigned blocks : request.blocks)
+    if (blocks == 0 || blocks > program.blocks)
+      return Error{std::to_string(blocks) +
+                   " blocks for each channel, and the program is for 1 to " +
+                   std::to_string(program.blocks)};
   if (request.sharedGPUs != 0 && kernel.virtualSymbol.empty())
     return Error{"no kernel for ranks that share a GPU"};
   return PlanRun(code, plan, kernel, request, data).run();

@@ -300,11 +300,13 @@ ncclResult_t scclNcclLaunch(scclNcclPlan_t plan, CUstream stream) {
   char *workspace = static_cast<char *>(plan->workspace);
   void *scratch = workspace + plan->controlBytes, *control = workspace;
   uint64_t segment = plan->segment, distance = segment, reduction = 0;
+  uint64_t blocks = 0; // the code has a number of its own
   void *table = nullptr;
   void *parameters[] = {
-      &plan->buffers[0],  &plan->buffers[1], &scratch,  &control, &plan->peers,
-      &plan->deviceAbort, &segment,          &distance, &table,   &reduction,
-      &plan->arguments};
+      &plan->buffers[0], &plan->buffers[1], &scratch,
+      &control,          &plan->peers,      &plan->deviceAbort,
+      &segment,          &distance,         &table,
+      &reduction,        &blocks,           &plan->arguments};
   return launch(*plan, plan->kernel, rank.blocks, parameters, stream);
 }
 

@@ -29,7 +29,8 @@ LaunchArguments CommPlan::argumentsFor(const Flight &flight,
           piece.bytes,
           piece.distance,
           flight.rankTable,
-          reductionNumber(flight.request.type, flight.request.op)};
+          reductionNumber(flight.request.type, flight.request.op),
+          flight.choice.program->info->blocks};
 }
 
 Status CommPlan::runPiece(const Flight &flight, const Piece &piece,

@@ -12,6 +12,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "TransferPlan.h"
+#include "sccl/ABI/KernelABI.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Options/Log.h"
 
@@ -109,10 +110,10 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
   using LowerScheduleBase::LowerScheduleBase;
 
   void runOnOperation() override {
-    if (blocksPerLink > 64) {
+    if (blocksPerLink > mostBlocksPerChannel) {
       getOperation().emitError()
           << "blocks-per-link is " << blocksPerLink.getValue()
-          << ", expected up to 64";
+          << ", expected up to " << mostBlocksPerChannel;
       return signalPassFailure();
     }
     for (auto op :

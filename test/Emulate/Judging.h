@@ -33,6 +33,9 @@ inline Request executionOf(const Compiled &compiled, const Way &way,
   if (way.options.blockSize > 64)
     execution.elements[3] = chunks * 1100 + 1;
   execution.request.launches = 4;
+  // Blocks that one launch lacks are there in the next one.
+  unsigned blocks = compiled.plan.manifest.programs.back().blocks;
+  execution.request.blocks = {blocks, 1, blocks};
   execution.request.settings.seed = seed;
   execution.request.sharedGPUs = way.options.virtualRanks ? 2 : 0;
   return execution;

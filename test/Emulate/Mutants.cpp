@@ -86,6 +86,8 @@ void addProtocolKinds(std::vector<Kind> &kinds) {
   kinds.push_back(
       {"begin: launch not counted",
        replaceIn("coll_begin", R"(add\.s64(.*), 1;)", "add.s64$1, 0;")});
+  kinds.push_back({"begin: absent blocks left out",
+                   replaceIn("coll_begin", R"(.*st\.global\.b64.*)", "")});
   kinds.push_back({"end: launch not stored",
                    replaceIn("coll_end", R"(.*st\.global\.b64.*)", "")});
   kinds.push_back(

@@ -33,12 +33,15 @@ void judge(const Compiled &compiled, const Mutant &mutant, const Way &way,
 }
 
 /// Mistakes about blocks are none where there is one, and a share of a block is
-/// the chunk. Not every schedule needs two halves of scratch.
+/// the chunk. Not every schedule needs two halves of scratch, and blocks that
+/// only set flags for each other may count launches by themselves.
 bool canMatter(const Mutant &mutant, const Way &way, bool isOneShot) {
   auto is = [&](const char *part) {
     return mutant.kind.find(part) != std::string::npos;
   };
   const LoweringOptions &options = way.options;
+  if (is("absent blocks"))
+    return options.blocksPerLink > 1 && isOneShot && options.doubleBuffer;
   if (is("another block's") ||
       (is("short chunk") && options.codeShape == CodeShapeChoice::Table))
     return options.blocksPerLink > 1;

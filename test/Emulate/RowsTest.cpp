@@ -74,6 +74,8 @@ protected:
       execution.request.sharedGPUs =
           options.virtualRanks ? 1 + turn / 2 % 2 : 0;
       execution.request.settings.seed = turn;
+      unsigned blocks = compiled->plan.manifest.programs.back().blocks;
+      execution.request.blocks = {1 + turn % blocks, blocks};
       Executed executed = execute(*compiled, *code, execution);
       EXPECT_TRUE(executed.isRight()) << executed.str();
       EXPECT_NE(executed.elements, 0u);

@@ -36,7 +36,7 @@
 // ROCDL-SAME:    rocdl.kernel
 // ROCDL:         rocdl.workgroup.id.x
 // ROCDL-LABEL: llvm.func @sum_rank1(
-// SM80:        llvm.func @sum_rank1({{.*}}known_grid_size = array<i32: 4, 1, 1>{{.*}}nvvm.maxntid = array<i32: 512, 1, 1>
+// SM80:        llvm.func @sum_rank1({{.*}}nvvm.maxntid = array<i32: 512, 1, 1>
 
 coll.topology @pair ranks = 2 {
   coll.link 1 -> 0 unlimited

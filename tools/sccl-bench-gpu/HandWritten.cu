@@ -23,7 +23,7 @@ struct Rank {
   uint64_t *abort;
   uint64_t segment, distance;
   const void *table;
-  uint64_t reduction;
+  uint64_t reduction, blocks;
 };
 
 static constexpr unsigned unroll = 8;

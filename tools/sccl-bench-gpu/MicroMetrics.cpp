@@ -139,6 +139,7 @@ public:
       ranks[rank].control = peers[rank].control;
       ranks[rank].peers = reinterpret_cast<PeerEntry *>(table);
       ranks[rank].abort = cuda.abortWord();
+      ranks[rank].blocks = 1;
     }
     cuda.copy(table, peers, sizeof(peers));
     cuda.copy(array, ranks, sizeof(ranks));

@@ -132,8 +132,8 @@ RankArguments *PlanLaunch::passTable(const std::vector<PeerEntry> &entries) {
     const PeerEntry &own = entries[rank];
     records.push_back({own.input, own.output, own.scratch, own.control,
                        reinterpret_cast<PeerEntry *>(peers), cuda.abortWord(),
-                       segmentBytes, segmentBytes, rankTables[rank],
-                       reduction});
+                       segmentBytes, segmentBytes, rankTables[rank], reduction,
+                       info.blocks});
   }
   char *array = allocate(records.size() * sizeof(RankArguments));
   cuda.copy(array, records.data(), records.size() * sizeof(RankArguments));

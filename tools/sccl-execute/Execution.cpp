@@ -115,7 +115,7 @@ public:
 
 private:
   using Entry = void (*)(void *, void *, void *, void *, PeerEntry *,
-                         uint64_t *, uint64_t, uint64_t, const void *,
+                         uint64_t *, uint64_t, uint64_t, const void *, uint64_t,
                          uint64_t);
   bool isFirst() const { return channel == 0; }
   void prepare(unsigned launch);
@@ -262,7 +262,8 @@ void Worker::call(const std::string &suffix) {
   entry(own.input.get(), own.output.get(), own.scratch.get(), own.control.get(),
         own.peers.data(), reinterpret_cast<uint64_t *>(&progress.abort),
         segment, segment, own.table.get(),
-        reductionNumber(execution.type.number, unsigned(execution.reduction)));
+        reductionNumber(execution.type.number, unsigned(execution.reduction)),
+        /*blocks=*/1);
 }
 
 void Worker::copyForHost(const EngineCopy &copy) const {

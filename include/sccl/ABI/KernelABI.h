@@ -30,6 +30,10 @@
 //                       where they tell, see TraceTable.h
 //   uint64_t reduction  which of the reductions that the function has code for,
 //                       see reductionNumber(); of no interest if that is one
+//   uint64_t blocks     thread blocks that the launch has for each channel,
+//   from
+//                       1 to ProgramInfo::blocks; the same on all ranks, but
+//                       not in all launches. Of no interest on a CPU
 //
 // A program with barriers has a function for each part between two of them,
 // NAME_rankN_stepK with K from 0; the host starts a part when the one before is
@@ -40,18 +44,19 @@
 // segment: the size may change from one launch to the next only when all ranks
 // have ended the former.
 //
-// On a GPU the function is a kernel whose grid has blocks-per-channel blocks
-// for each channel of the rank, and several times as many for one that is
-// spread. Control memory, and all memory that peers write while kernels run,
-// must be coherent between them.
+// On a GPU the function is a kernel whose grid has `blocks` blocks for each
+// channel of the rank, and several times as many for one that is spread. Each
+// of them handles its share of every chunk. Control memory, and all memory that
+// peers write while kernels run, must be coherent between them.
 //
 // For ranks that share a GPU there may also be a kernel NAME_virtual, whose
 // blocks are those of rank 0, then those of rank 1, and so on. Its argument is
 //
 //   RankArguments *ranks  the arguments of every rank's function, by rank;
 //                         ranks whose `control` is null have their blocks
-//                         return at once. Where there are tables, such a rank
-//                         has that of any rank of the program
+//                         return at once. Such a rank has the `blocks` of the
+//                         others, and where there are tables that of any rank
+//                         of the program
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,6 +102,7 @@ struct RankArguments {
   uint64_t distance;
   const void *table;
   uint64_t reduction;
+  uint64_t blocks;
 };
 
 /// The number of each argument of a rank's function.
@@ -111,6 +117,7 @@ enum class Argument : unsigned {
   Distance,
   Table,
   Reduction,
+  Blocks,
   Count
 };
 
@@ -124,9 +131,15 @@ constexpr uint64_t reductionNumber(unsigned type, unsigned op) {
 /// A virtual kernel's symbol is that of the program and this.
 inline constexpr const char *virtualSuffix = "_virtual";
 
+/// The most thread blocks that a launch may have for a channel. Each block of a
+/// launch with fewer ends the epoch of those that are absent in its place, one
+/// by each of its threads.
+inline constexpr unsigned mostBlocksPerChannel = 64;
+
 /// Byte offsets in the control memory of a rank with `numChannels` channels of
-/// `blocks` blocks, and `numFlags` flags that peers and channels set:
-///  - epoch words: the number of launches that a block has finished;
+/// up to `blocks` blocks, and `numFlags` flags that peers and channels set:
+///  - epoch words: the number of launches that a block has finished, or that
+///    were finished without it;
 ///  - flags: one per block for each flag of the program.
 /// A channel that is spread counts as several, and so do the flags that it
 /// sets. Flags have a cache line each, so that pollers do not disturb each

@@ -16,8 +16,8 @@ namespace sccl {
 
 /// What one rank needs to run a program.
 struct RankNeeds {
-  /// Those that are spread count as several: the grid has this many times
-  /// `blocks` blocks.
+  /// Those that are spread count as several: a grid has this many times the
+  /// blocks of its launch.
   unsigned channels = 0;
   /// Slots of scratch, each of chunkStride() bytes: both halves of scratch that
   /// is double-buffered are counted, and a slot of LL words counts as two.
@@ -29,7 +29,9 @@ struct RankNeeds {
 /// What somebody who launches the functions of a program has to know about it;
 /// see KernelABI.h.
 struct ProgramInfo {
-  unsigned blocks = 1; ///< thread blocks per channel, resident together
+  /// Thread blocks that a launch may have for each channel: 1 to so many, all
+  /// of them resident together.
+  unsigned blocks = 1;
   /// Whether ranks read their peers' send buffers, or write or read their
   /// receive buffers. If not, only scratch and control need be shared.
   bool peersReadInput = false;

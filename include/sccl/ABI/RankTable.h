@@ -43,7 +43,7 @@ inline constexpr const char *tableFunction = "sccl_table";
 
 struct TableHeader {
   uint32_t chunksPerSegment;
-  uint32_t blocks;   ///< per channel
+  uint32_t blocks;   ///< per channel, of the launches that have most
   uint32_t channels; ///< of this rank, as entries
   uint32_t version;  ///< tableVersion
   uint32_t ranks;
@@ -61,7 +61,7 @@ struct TableChannel {
   /// The doublings that make a block's share of the parts; above `partsShift`
   /// those that make parts of blocks; and above `groupShift` which of the
   /// entries of its channel this is: one that is spread has several, each for
-  /// `blocks` blocks.
+  /// as many blocks as a launch has for a channel.
   uint32_t spread;
   static constexpr unsigned partsShift = 8, fieldMask = 0xff;
   static constexpr unsigned groupShift = 16;

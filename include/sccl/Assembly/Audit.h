@@ -19,8 +19,9 @@
 //    it is at least (check D4) a value made from the number of the launch, or
 //    the abort word is set; then the block barrier for every thread, and no
 //    other kind of load before it;
-//  - @coll_begin: the epoch word plus one; @coll_end: the block barrier before
-//    the store of the launch's number into it;
+//  - @coll_begin: the epoch word plus one, which is also stored for blocks that
+//    are absent; @coll_end: the block barrier before the store of the launch's
+//    number into it;
 //  - a block that has called @coll_begin calls @coll_end before it returns, and
 //    where there is a table of flags somebody calls @coll_signal and @coll_wait
 //    (check D2);

@@ -24,6 +24,9 @@ struct RunRequest {
   std::vector<uint64_t> segmentBytes;
   /// Launches one after the other; no rank waits for others in between.
   unsigned launches = 3;
+  /// Blocks that the launches have for each channel, in turns; empty: as many
+  /// as the program is for.
+  std::vector<unsigned> blocks = {};
   bool inPlace = false; ///< where ProgramInfo::inPlace says that it works
   /// So many GPUs share the ranks, one after the other, by the kernel for
   /// virtual ranks; 0: each rank has its own GPU and kernel.

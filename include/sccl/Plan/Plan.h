@@ -53,7 +53,7 @@ struct Limits {
   static constexpr unsigned nameBytes = 512;
   static constexpr unsigned chunks = 1 << 28;
   static constexpr uint64_t pairs = uint64_t(1) << 28; ///< of ranks and chunks
-  static constexpr unsigned blocks = 64;               ///< per channel
+  static constexpr unsigned blocks = mostBlocksPerChannel;
   static constexpr unsigned slots = 1 << 24;
   static constexpr uint64_t moves = uint64_t(1) << 40;
   static constexpr uint64_t controlBytes = uint64_t(1) << 32;

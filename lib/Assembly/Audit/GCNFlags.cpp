@@ -259,6 +259,7 @@ public:
     if (llvm::none_of(function.code, isLoad) ||
         afterAny(isLoad, addsOne, isReturn))
       reportFunction("does not return the epoch plus one", "D4");
+    checkStores();
   }
 
   /// And stored at the end.
@@ -267,6 +268,11 @@ public:
     if (!isOneWave)
       requireFromEntry(isBarrier, isStore,
                        "the epoch word is stored before the block barrier");
+    checkStores();
+  }
+
+private:
+  void checkStores() {
     if (llvm::none_of(function.code, isStore))
       reportFunction("stores no epoch", "D4");
     for (const Instruction &op : function.code) {
@@ -279,7 +285,6 @@ public:
     }
   }
 
-private:
   /// True if a register of `operand` is made from numbers only.
   bool isConstant(StringRef operand) const {
     return llvm::any_of(wordsIn(operand), [&](const std::string &word) {

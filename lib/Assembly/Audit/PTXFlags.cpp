@@ -255,38 +255,52 @@ class EpochAudit : FlagAudit {
 public:
   using FlagAudit::FlagAudit;
 
-  /// The word of an epoch is read plus one, and stored at the end.
+  /// The word of an epoch is read plus one, which is also stored for blocks
+  /// that are absent, and stored at the end.
   void run() {
     requirePlainConditions();
-    auto isWord = [&](const Instruction &op) {
-      return isAccess(op, "ld") && is64Bit(op);
-    };
+    if (llvm::none_of(function.code, isStore))
+      reportFunction("stores no epoch", "D4");
     if (function.name == helper::end) {
-      if (llvm::none_of(function.code, isStore))
-        reportFunction("stores no epoch", "D4");
       for (const Instruction &op : function.code)
         if (isStore(op))
           checkEpochStore(op);
       return;
     }
-    bool isNext = llvm::any_of(function.code, [&](const Instruction &op) {
-      llvm::SmallVector<StringRef> operands = operandsOf(op);
-      if (!op.opcode.starts_with("add.") || operands.size() != 3 ||
-          operands[2] != "1")
-        return false;
-      llvm::ArrayRef<const Instruction *> writers = flow.writersOf(operands[1]);
+    bool returnsNext = llvm::any_of(function.code, [&](const Instruction &op) {
       auto returnsIt = [&](const Instruction &other) {
         return other.opcode.starts_with("st.param") &&
-               namesRegister(other.operands, operands[0]);
+               namesRegister(other.operands, operandsOf(op)[0]);
       };
-      return writers.size() == 1 && isWord(*writers[0]) &&
-             llvm::any_of(function.code, returnsIt);
+      return isNext(op) && llvm::any_of(function.code, returnsIt);
     });
-    if (!isNext)
+    if (!returnsNext)
       reportFunction("does not return the epoch plus one", "D4");
+    for (const Instruction &op : function.code)
+      if (isStore(op) && !storesNext(op))
+        report(op, "the epoch that is stored is not the launch's", "D4");
   }
 
 private:
+  /// True for one more than a word that was loaded.
+  bool isNext(const Instruction &op) const {
+    llvm::SmallVector<StringRef> operands = operandsOf(op);
+    if (!op.opcode.starts_with("add.") || operands.size() != 3 ||
+        operands[2] != "1")
+      return false;
+    llvm::ArrayRef<const Instruction *> writers = flow.writersOf(operands[1]);
+    return writers.size() == 1 && isAccess(*writers[0], "ld") &&
+           is64Bit(*writers[0]);
+  }
+
+  bool storesNext(const Instruction &store) const {
+    llvm::SmallVector<StringRef> operands = operandsOf(store);
+    if (operands.size() != 2 || !is64Bit(store))
+      return false;
+    llvm::ArrayRef<const Instruction *> writers = flow.writersOf(operands[1]);
+    return writers.size() == 1 && isNext(*writers[0]);
+  }
+
   /// What is stored is an argument of its own, not where the word is.
   void checkEpochStore(const Instruction &store) {
     llvm::SmallVector<StringRef> operands = operandsOf(store);

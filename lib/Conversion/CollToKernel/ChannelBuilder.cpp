@@ -44,8 +44,7 @@ ChannelBuilder::ChannelBuilder(OpBuilder &builder, Location loc,
   Block *body =
       builder.createBlock(&channel.getBody(), {}, builder.getI32Type(), loc);
   unsigned most = context.mostSpread;
-  unsigned blocks = context.hasThreads ? context.layouts[rank].blocks : 1;
-  Value parts = constant(loc, blocks * most);
+  Value parts = constant(loc, most);
   Value chunks = constant(loc, context.collective.chunksPerSegment());
   part = collk::PartOp::create(
       builder, loc, body->getArgument(0), parts, chunks,
@@ -67,8 +66,11 @@ Value ChannelBuilder::constant(Location loc, int64_t value) {
 
 void ChannelBuilder::begin() {
   Location loc = channel.getLoc();
-  epoch = constant(loc, context.layouts[rank].epoch(group));
-  launch = collk::BeginOp::create(builder, loc, epoch, part);
+  const ControlLayout &layout = context.layouts[rank];
+  epoch = constant(loc, layout.epoch(group));
+  Value words =
+      constant(loc, spread * (context.hasThreads ? layout.blocks : 1));
+  launch = collk::BeginOp::create(builder, loc, epoch, words, part);
 }
 
 void ChannelBuilder::end() {

@@ -108,11 +108,11 @@ void TableEncoder::addRow(Operation &op) {
 }
 
 /// See TableChannel. What has no part does nothing.
-static uint32_t spreadWord(ChannelOp channel, unsigned blocks, unsigned group) {
+static uint32_t spreadWord(ChannelOp channel, unsigned group) {
   uint32_t word = group << TableChannel::groupShift;
   for (auto part : channel.getBody().getOps<PartOp>()) {
-    uint32_t parts = std::max(numberOf(part.getParts()) / blocks, 1u);
-    return word | llvm::Log2_32(parts) << TableChannel::partsShift |
+    uint32_t parts = llvm::Log2_32(std::max(numberOf(part.getParts()), 1u));
+    return word | parts << TableChannel::partsShift |
            numberOf(part.getDoublings());
   }
   return word;
@@ -137,7 +137,7 @@ void TableEncoder::add(TableOp table) {
     }
     entry.rows = rows.size() - entry.firstRow;
     for (unsigned group = 0; group < channel.getSpread(); ++group) {
-      entry.spread = spreadWord(channel, program.getBlocks(), group);
+      entry.spread = spreadWord(channel, group);
       entries.push_back(entry);
     }
   }

@@ -136,8 +136,9 @@ void TableKernelBuilder::branch(Value condition,
 void TableKernelBuilder::build() {
   LoadOp header = load(constant(0));
   Value index = BlockIndexOp::create(builder, loc);
-  Value channel = binary<arith::DivUIOp>(index, header.getWord1());
-  Value rest = binary<arith::RemUIOp>(index, header.getWord1());
+  Value blocks = BlocksOp::create(builder, loc);
+  Value channel = binary<arith::DivUIOp>(index, blocks);
+  Value rest = binary<arith::RemUIOp>(index, blocks);
   constexpr unsigned headerUnits = sizeof(TableHeader) / tableUnitBytes;
   Value unit = binary<arith::AddIOp>(channel, constant(headerUnits));
   if (step) {
@@ -145,7 +146,7 @@ void TableKernelBuilder::build() {
     unit = binary<arith::AddIOp>(unit, before);
   }
   LoadOp entry = load(unit);
-  Value spread = entry.getWord3(), blocks = header.getWord1();
+  Value spread = entry.getWord3();
   auto field = [&](unsigned shift) {
     return binary<arith::AndIOp>(
         binary<arith::ShRUIOp>(spread, constant(shift)),
@@ -153,13 +154,16 @@ void TableKernelBuilder::build() {
   };
   Value before = binary<arith::MulIOp>(field(TableChannel::groupShift), blocks);
   Value block = binary<arith::AddIOp>(before, rest);
-  Value parts = binary<arith::ShLIOp>(blocks, field(TableChannel::partsShift));
   Value doublings = field(0);
+  Value partsShift = field(TableChannel::partsShift);
+  Value parts = binary<arith::ShLIOp>(constant(1), partsShift);
   part =
       PartOp::create(builder, loc, block, parts, header.getWord0(), doublings);
   Value epoch = entry.getWord2();
+  Value spreads = binary<arith::SubIOp>(partsShift, doublings);
+  Value words = binary<arith::ShLIOp>(header.getWord1(), spreads);
   if (!step)
-    launch = BeginOp::create(builder, loc, epoch, part);
+    launch = BeginOp::create(builder, loc, epoch, words, part);
   loopOverRows(entry.getWord0(), entry.getWord1());
   if (!step)
     EndOp::create(builder, loc, launch, epoch, part);

@@ -119,6 +119,7 @@ LogicalResult DeviceModule::createRankKernels() {
   lowering.averages = options.averages();
   lowering.chooses = options.chooses();
   lowering.flagSymbol = symbol + "_flags";
+  lowering.blocks = kernels.getBlocks();
   lowering.moreArguments = {lowering.pointer};
   collk::GinLowering gin{lowering, crossings};
   llvm::StringMap<unsigned> ranks;

@@ -38,14 +38,34 @@ static CodeBuilder::Linkage linkageFor(bool isHost) {
   return isHost ? CodeBuilder::Linkage::Internal : CodeBuilder::Linkage::Hidden;
 }
 
+/// Control memory, row, block, parts, words. Returns the launch, which threads
+/// but the first also store for blocks that are absent: thread t for the one
+/// that is t times as many further as the channel has in this launch, which are
+/// `parts` without doublings.
 static void buildBegin(CodeBuilder &code, bool isHost) {
   code.function(
-      helper::begin, {code.pointer, code.i32, code.i32},
+      helper::begin, {code.pointer, code.i32, code.i32, code.i32, code.i32},
       [&](ValueRange arguments) {
-        Value epoch =
-            epochAddress(code, arguments[0], arguments[1], arguments[2]);
+        Value control = arguments[0], row = arguments[1], block = arguments[2];
+        Value epoch = epochAddress(code, control, row, block);
         Value finished = code.load(code.i64, epoch, wordBytes);
-        code.give(code.add(finished, code.c64(1)));
+        Value launch = code.add(finished, code.c64(1));
+        if (isHost)
+          return code.give(launch);
+        Value parts =
+            code.bitAnd(arguments[3], code.c32((1 << doublingsShift) - 1));
+        Value doublings =
+            code.shiftRight(arguments[3], code.c32(doublingsShift));
+        Value present = code.shiftRight(parts, doublings);
+        Value further = code.mul(code.threadId(code.i32), present);
+        Value absent = code.add(block, further);
+        Value isOther = code.is(Compare::NotEqual, absent, block);
+        Value isWord = code.is(Compare::Less, absent, arguments[4]);
+        code.when(code.bitAnd(isOther, isWord), [&] {
+          Value word = epochAddress(code, control, row, absent);
+          code.store(launch, word, wordBytes);
+        });
+        code.give(launch);
       },
       linkageFor(isHost), code.i64);
 }

@@ -16,8 +16,8 @@ using namespace sccl::collk;
 
 SmallVector<Type> collk::argumentTypes(Type pointer) {
   SmallVector<Type> types(unsigned(Argument::Count), pointer);
-  for (Argument size :
-       {Argument::Segment, Argument::Distance, Argument::Reduction})
+  for (Argument size : {Argument::Segment, Argument::Distance,
+                        Argument::Reduction, Argument::Blocks})
     types[unsigned(size)] = IntegerType::get(pointer.getContext(), 64);
   return types;
 }
@@ -43,6 +43,11 @@ Value Frame::get(OpBuilder &builder, Location loc, Argument argument) const {
   Value place = byteOffset(builder, loc, record, uint64_t(argument) * word);
   Type type = argumentTypes(record.getType())[unsigned(argument)];
   return LLVM::LoadOp::create(builder, loc, type, place, word);
+}
+
+Value Frame::getBlocks(OpBuilder &builder, Location loc) const {
+  return arith::TruncIOp::create(builder, loc, builder.getI32Type(),
+                                 get(builder, loc, Argument::Blocks));
 }
 
 const Frame &Frames::of(Operation *op) const {

@@ -28,6 +28,8 @@ struct Frame {
 
   mlir::Value get(mlir::OpBuilder &builder, mlir::Location loc,
                   Argument argument) const;
+  /// The blocks that the launch has for each channel, as i32.
+  mlir::Value getBlocks(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
 /// The types of the arguments, for pointers of type `pointer`.

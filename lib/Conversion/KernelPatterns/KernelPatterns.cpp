@@ -87,11 +87,12 @@ struct LowerPart : KernelPattern<PartOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(PartOp op, OneToN adaptor,
                                 Rewriter &rewriter) const override {
-    SmallVector<Value> values = {adaptor.getBlock().front(),
-                                 adaptor.getParts().front(),
+    Location loc = op.getLoc();
+    Value parts = rewriter.createOrFold<arith::MulIOp>(
+        loc, adaptor.getParts().front(), blocksOfLaunch(rewriter, op));
+    SmallVector<Value> values = {adaptor.getBlock().front(), parts,
                                  adaptor.getChunks().front()};
     if (op.getDoublings()) {
-      Location loc = op.getLoc();
       Value high =
           arith::ShLIOp::create(rewriter, loc, adaptor.getDoublings().front(),
                                 constant(rewriter, loc, coll::doublingsShift));
@@ -112,6 +113,15 @@ struct LowerBlockIndex : KernelPattern<BlockIndexOp> {
   }
 };
 
+struct LowerBlocks : KernelPattern<BlocksOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult matchAndRewrite(BlocksOp op, OneToN,
+                                Rewriter &rewriter) const override {
+    rewriter.replaceOp(op, blocksOfLaunch(rewriter, op));
+    return success();
+  }
+};
+
 struct LowerBegin : KernelPattern<BeginOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(BeginOp op, OneToN adaptor,
@@ -120,7 +130,8 @@ struct LowerBegin : KernelPattern<BeginOp> {
     rewriter.replaceOpWithNewOp<LLVM::CallOp>(
         op, TypeRange{rewriter.getI64Type()}, helper::begin,
         ValueRange{control, adaptor.getEpoch().front(),
-                   adaptor.getPart()[BlockNumber]});
+                   adaptor.getPart()[BlockNumber], adaptor.getPart()[Parts],
+                   adaptor.getWords().front()});
     return success();
   }
 };
@@ -393,10 +404,11 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   TypeConverter converter;
   addConversions(converter, lowering.pointer);
   RewritePatternSet patterns(context);
-  patterns.add<LowerPart, LowerToOperands<FlagOp>, LowerBlockIndex, LowerBegin,
-               LowerEnd, LowerOwn, LowerPeer, LowerBuffer, LowerSlot, LowerCopy,
-               LowerReduce, LowerFlags, LowerLoad, LowerSignal, LowerWait,
-               LowerJoin, LowerMark>(converter, context, lowering);
+  patterns.add<LowerPart, LowerToOperands<FlagOp>, LowerBlockIndex, LowerBlocks,
+               LowerBegin, LowerEnd, LowerOwn, LowerPeer, LowerBuffer,
+               LowerSlot, LowerCopy, LowerReduce, LowerFlags, LowerLoad,
+               LowerSignal, LowerWait, LowerJoin, LowerMark>(converter, context,
+                                                             lowering);
   if (lowering.addPatterns)
     lowering.addPatterns(patterns, converter);
   ConversionTarget target(*context);

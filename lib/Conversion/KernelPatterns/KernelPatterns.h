@@ -51,6 +51,8 @@ struct KernelLowering {
   bool averages = false; ///< reductions divide
   bool chooses = false;  ///< a launch says which reduction
   bool isHost = false;
+  /// Of each channel; none if a launch says how many it has.
+  std::optional<unsigned> blocks;
   /// On a host, chunks in the buffers of all ranks; none if a table says it.
   std::optional<uint32_t> slots;
   std::string flagSymbol; ///< of the program's list of flags

@@ -47,6 +47,13 @@ protected:
                        Argument which) const {
     return lowering.frames.of(op).get(builder, op->getLoc(), which);
   }
+  /// How many blocks the launch has for each channel.
+  mlir::Value blocksOfLaunch(mlir::OpBuilder &builder,
+                             mlir::Operation *op) const {
+    if (lowering.blocks)
+      return constant(builder, op->getLoc(), *lowering.blocks);
+    return lowering.frames.of(op).getBlocks(builder, op->getLoc());
+  }
   static llvm::SmallVector<mlir::Value>
   flatten(llvm::ArrayRef<mlir::ValueRange> operands) {
     llvm::SmallVector<mlir::Value> values;

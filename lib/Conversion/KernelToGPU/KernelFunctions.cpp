@@ -98,8 +98,14 @@ Frame KernelFunctions::directFrame(gpu::GPUFuncOp function) {
           /*record=*/Value(), blockIndex()};
 }
 
+/// How many blocks the launch has for each channel.
+Value KernelFunctions::blocksOf(const Frame &frame) {
+  return lowering.blocks ? constant(*lowering.blocks)
+                         : frame.getBlocks(builder, loc);
+}
+
 /// The channel that blocks of the grid belong to, in `group`s of as many as the
-/// program says.
+/// launch has for each.
 Value KernelFunctions::channelOf(Value group, ArrayRef<unsigned> spreads) {
   if (llvm::all_of(spreads, [](unsigned spread) { return spread == 1; }))
     return group;
@@ -116,11 +122,10 @@ Value KernelFunctions::channelOf(Value group, ArrayRef<unsigned> spreads) {
 }
 
 void KernelFunctions::switchOver(
-    ArrayRef<unsigned> spreads,
+    Value blocks, ArrayRef<unsigned> spreads,
     llvm::function_ref<void(unsigned, Value)> emit) {
-  unsigned blocks = program.getBlocks();
   Value index = blockIndex();
-  Value group = arith::DivUIOp::create(builder, loc, index, constant(blocks));
+  Value group = arith::DivUIOp::create(builder, loc, index, blocks);
   Value channel = arith::IndexCastUIOp::create(
       builder, loc, builder.getIndexType(), channelOf(group, spreads));
   auto cases = llvm::to_vector(llvm::seq<int64_t>(0, spreads.size()));
@@ -129,12 +134,13 @@ void KernelFunctions::switchOver(
   unsigned first = 0;
   for (auto [number, region] : llvm::enumerate(choice.getCaseRegions())) {
     builder.createBlock(&region);
-    unsigned count = spreads[number] * blocks;
     // Found anew in each channel: a register that holds it costs more.
-    emit(number, count == 1 ? constant(0)
-                            : arith::SubIOp::create(builder, loc, index,
-                                                    constant(first)));
-    first += count;
+    Value before =
+        builder.createOrFold<arith::MulIOp>(loc, blocks, constant(first));
+    bool isAlone = lowering.blocks == 1u && spreads[number] == 1;
+    emit(number, isAlone ? constant(0)
+                         : arith::SubIOp::create(builder, loc, index, before));
+    first += spreads[number];
     builder.setInsertionPointToEnd(&region.front());
     scf::YieldOp::create(builder, loc);
   }
@@ -151,8 +157,13 @@ void KernelFunctions::copyBody(Block &body, Value block) {
     builder.clone(op, mapping);
 }
 
-int32_t KernelFunctions::gridSize(ArrayRef<unsigned> spreads) {
-  return llvm::sum_of(spreads) * program.getBlocks();
+/// The grid of launches that may differ in blocks is not known.
+void KernelFunctions::noteGridSize(gpu::GPUFuncOp function,
+                                   ArrayRef<unsigned> spreads) {
+  if (!lowering.blocks)
+    return;
+  int32_t blocks = llvm::sum_of(spreads) * *lowering.blocks;
+  function.setKnownGridSize(ArrayRef<int32_t>{blocks, 1, 1});
 }
 
 void KernelFunctions::createRankFunction(KernelOp kernel) {
@@ -160,12 +171,12 @@ void KernelFunctions::createRankFunction(KernelOp kernel) {
   appendSpreads(kernel, spreads);
   gpu::GPUFuncOp function =
       createFunction(kernel.getSymName(), /*isVirtual=*/false);
-  function.setKnownGridSize(ArrayRef<int32_t>{gridSize(spreads), 1, 1});
-  lowering.frames.add(
-      function, {llvm::to_vector_of<Value>(function.getBody().getArguments()),
-                 /*record=*/Value(), /*blockIndex=*/Value()});
+  noteGridSize(function, spreads);
+  Frame frame = {llvm::to_vector_of<Value>(function.getBody().getArguments()),
+                 /*record=*/Value(), /*blockIndex=*/Value()};
+  lowering.frames.add(function, frame);
   SmallVector<ChannelOp> bodies(kernel.getBody().getOps<ChannelOp>());
-  switchOver(spreads, [&](unsigned number, Value block) {
+  switchOver(blocksOf(frame), spreads, [&](unsigned number, Value block) {
     copyBody(bodies[number].getBody().front(), block);
   });
   gpu::ReturnOp::create(builder, loc);
@@ -209,9 +220,11 @@ void KernelFunctions::createVirtualRanks() {
   gpu::GPUFuncOp function =
       createFunction(symbolOf(program.getSymName()) + virtualSuffix,
                      /*isVirtual=*/true);
-  function.setKnownGridSize(ArrayRef<int32_t>{gridSize(spreads), 1, 1});
+  noteGridSize(function, spreads);
   Value ranks = function.getBody().getArgument(0);
-  switchOver(spreads, [&](unsigned number, Value block) {
+  Frame first;
+  first.record = ranks;
+  switchOver(blocksOf(first), spreads, [&](unsigned number, Value block) {
     auto [rank, channel] = channels[number];
     Value record = LLVM::GEPOp::create(
         builder, loc, ranks.getType(), builder.getI8Type(), ranks,
@@ -236,7 +249,7 @@ Value KernelFunctions::findRecord(Value ranks, Value index,
   Frame first;
   first.record = ranks;
   Value table = first.get(builder, loc, Argument::Table);
-  Value blocks = loadWord(table, offsetof(TableHeader, blocks));
+  Value blocks = blocksOf(first);
   Value numRanks = loadWord(table, offsetof(TableHeader, ranks));
   Value unit = loadWord(table, offsetof(TableHeader, channelEnds));
   auto widen = [&](Value value) -> Value {

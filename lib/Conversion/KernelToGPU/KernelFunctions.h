@@ -43,13 +43,15 @@ private:
                          mlir::Value &indexInRank);
   mlir::Value loadWord(mlir::Value base, uint64_t bytes);
   mlir::scf::IfOp ifPresent(mlir::Value record);
-  /// Begins a switch over channels, which have so many times the blocks of the
-  /// program, and calls `emit` for each, with the number of the block within
+  /// Begins a switch over channels, which have so many times the `blocks` of
+  /// the launch, and calls `emit` for each, with the number of the block within
   /// it.
-  void switchOver(llvm::ArrayRef<unsigned> spreads,
+  void switchOver(mlir::Value blocks, llvm::ArrayRef<unsigned> spreads,
                   llvm::function_ref<void(unsigned, mlir::Value)> emit);
   mlir::Value channelOf(mlir::Value group, llvm::ArrayRef<unsigned> spreads);
-  int32_t gridSize(llvm::ArrayRef<unsigned> spreads);
+  mlir::Value blocksOf(const Frame &frame);
+  void noteGridSize(mlir::gpu::GPUFuncOp function,
+                    llvm::ArrayRef<unsigned> spreads);
   /// Copies `body` to the insertion point, with `block` for its argument.
   void copyBody(mlir::Block &body, mlir::Value block);
 

@@ -105,6 +105,9 @@ struct ConvertKernelToGPUPass
     lowering.chooses = options.chooses();
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
     KernelFunctions functions(builder, program, lowering, options);
+    // Launches have no choice; the kernel of tables is for all programs.
+    if (!functions.haveTables() && program.getBlocks() == 1)
+      lowering.blocks = 1;
     functions.create(virtualRanks);
     if (failed(lowerKernels(module, lowering)))
       return failure();

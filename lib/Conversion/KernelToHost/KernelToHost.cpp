@@ -75,6 +75,7 @@ struct ConvertKernelToHostPass
     lowering.averages = options.averages();
     lowering.chooses = options.chooses();
     lowering.isHost = true;
+    lowering.blocks = 1;
     lowering.flagSymbol = symbolOf(program.getSymName()) + "_flags";
     lowering.markSymbol = symbolOf(program.getSymName()) + "_marks";
     lowering.chunks = program.getChunks();

@@ -78,6 +78,8 @@ static void addBits(AddOpcode add) {
   add("s_ashr_i32", "is=ii", [](Lane &l) {
     giveBits(l, uint32_t(number(l.in[0]) >> (l.in[1] & 31)));
   });
+  add("s_bitset1_b32", "i=^i",
+      [](Lane &l) { l.out = l.in[0] | uint64_t(1) << (l.in[1] & 31); });
   add("s_brev_b32", "i=i", [](Lane &l) {
     for (unsigned bit = 0; bit < 32; ++bit)
       l.out |= (l.in[0] >> bit & 1) << (31 - bit);

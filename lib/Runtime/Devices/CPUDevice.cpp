@@ -160,7 +160,7 @@ public:
 class CPUFunction : public DeviceFunction {
 public:
   using Entry = void (*)(void *, void *, void *, void *, PeerEntry *,
-                         uint64_t *, uint64_t, uint64_t, const void *,
+                         uint64_t *, uint64_t, uint64_t, const void *, uint64_t,
                          uint64_t);
   std::shared_ptr<void> library;
   Entry entry = nullptr;
@@ -228,7 +228,7 @@ public:
     static_cast<const CPUFunction &>(function).entry(
         arguments.input, arguments.output, arguments.scratch, arguments.control,
         arguments.peers, arguments.abort, arguments.segment, arguments.distance,
-        arguments.table, arguments.reduction);
+        arguments.table, arguments.reduction, arguments.blocks);
     return {};
   }
 

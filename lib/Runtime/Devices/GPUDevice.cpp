@@ -167,7 +167,7 @@ Status GPUDevice::launch(const DeviceFunction &function,
   void *parameters[] = {&values.input,    &values.output,   &values.scratch,
                         &values.control,  &values.peers,    &values.abort,
                         &values.segment,  &values.distance, &values.table,
-                        &values.reduction};
+                        &values.reduction, &values.blocks};
   return launchBlocks(function, parameters, stream);
 }
 

@@ -80,10 +80,13 @@ Status VirtualRanks::launch(const DeviceFunction &kernel, bool &isAborted) {
       return {};
     host[member] = parcel.arguments;
   }
-  // Ranks that are elsewhere lend their place to any table of the program.
+  // Ranks that are elsewhere lend their place to any table of the program, and
+  // as many blocks as the others have.
   for (RankArguments &record : host)
-    if (!record.control)
+    if (!record.control) {
       record.table = host[members.front()].table;
+      record.blocks = host[members.front()].blocks;
+    }
   // One stream: the former kernel has read its arguments before they change.
   if (Status status = device.copy(array->data(), host.data(),
                                   host.size() * sizeof(RankArguments), nullptr);

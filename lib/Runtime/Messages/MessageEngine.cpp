@@ -138,7 +138,8 @@ void MessageEngine::reduce(const Slot &slot, unsigned slotNumber,
                                slot.bytes,
                                slot.bytes,
                                launch->program->reduction(number),
-                               launch->reduction};
+                               launch->reduction,
+                               /*blocks=*/1};
   (void)group.device->launch(*launch->function, arguments, /*stream=*/nullptr);
 }
 

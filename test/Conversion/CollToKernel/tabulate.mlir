@@ -15,7 +15,7 @@
 // TABLE:       collk.table rank = 0 {
 // CHECK-NEXT:    collk.channel 0 {
 // CHECK:           %[[PART:.*]] = collk.part
-// CHECK:           %[[LAUNCH:.*]] = collk.begin %c0_i32 by %[[PART]]
+// CHECK:           %[[LAUNCH:.*]] = collk.begin %c0_i32 of %c1_i32{{.*}} by %[[PART]]
 // Whose memory, byte offset, signals per launch, value. Flags of a rank have a
 // line each, in the order in which they are waited for.
 // CHECK:           %[[FLAG:.*]] = collk.flag %c0_i32{{.*}}[%c128_i32{{.*}}] per_launch %c2_i32{{.*}} value %c1_i32
@@ -50,16 +50,18 @@
 // One kernel for all ranks: it finds its channel by the header of its table, and
 // performs the rows of the channel, each as often as the row says.
 // TABLE:       collk.kernel @sccl_table {
-// ALL:           %[[CHUNKS:.*]], %[[BLOCKS:.*]], %{{.*}}, %{{.*}} = collk.load %c0_i32
+// ALL:           %[[CHUNKS:.*]], %[[MOST:.*]], %{{.*}}, %{{.*}} = collk.load %c0_i32
 // ALL:           %[[INDEX:.*]] = collk.block_index
+// ALL:           %[[BLOCKS:.*]] = collk.blocks
 // ALL:           %[[CHANNEL:.*]] = arith.divui %[[INDEX]], %[[BLOCKS]]
 // ALL:           %[[REST:.*]] = arith.remui %[[INDEX]], %[[BLOCKS]]
 // ALL:           %{{.*}}, %{{.*}}, %[[EPOCH:.*]], %[[SPREAD:.*]] = collk.load
 // ALL:           %[[BLOCK:.*]] = arith.addi %{{.*}}, %[[REST]]
 // ALL:           arith.shrui %[[SPREAD]], %c8_i32
-// ALL:           %[[PARTS:.*]] = arith.shli %[[BLOCKS]],
+// ALL:           %[[PARTS:.*]] = arith.shli %c1_i32,
 // ALL:           %[[MY:.*]] = collk.part %[[BLOCK]] of %[[PARTS]] doubled %{{.*}} chunks %[[CHUNKS]]
-// ALL:           %[[NOW:.*]] = collk.begin %[[EPOCH]] by %[[MY]]
+// ALL:           %[[WORDS:.*]] = arith.shli %[[MOST]],
+// ALL:           %[[NOW:.*]] = collk.begin %[[EPOCH]] of %[[WORDS]] by %[[MY]]
 // ALL:           scf.while
 // ALL:             %[[KIND:.*]], %[[POSITION:.*]], %[[COUNT:.*]], %[[TIMES:.*]] = collk.load
 // ALL:             arith.andi %[[KIND]], %c31_i32

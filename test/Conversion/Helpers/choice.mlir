@@ -40,12 +40,12 @@
 // CHECK:         default {
 // CHECK-NEXT:      llvm.call @coll_choose_elements(
 // CHECK-LABEL: gpu.func @sum_rank0(
-// CHECK-SAME:    %[[LAST:[a-z0-9]+]]: i64) kernel
-// CHECK:         %[[NUMBER:.*]] = arith.trunci %[[LAST]] : i64 to i32
+// CHECK-SAME:    %[[CHOICE:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: i64) kernel
+// CHECK:         %[[NUMBER:.*]] = arith.trunci %[[CHOICE]] : i64 to i32
 // CHECK:         llvm.call @coll_reduce({{.*}}, %[[NUMBER]])
 
-// HOST:        llvm.func @sum_rank0({{.*}}, %[[LAST:[a-z0-9]+]]: i64)
-// HOST:          %[[NUMBER:.*]] = arith.trunci %[[LAST]] : i64 to i32
+// HOST:        llvm.func @sum_rank0({{.*}}, %[[CHOICE:[a-z0-9]+]]: i64, %{{[a-z0-9]+}}: i64)
+// HOST:          %[[NUMBER:.*]] = arith.trunci %[[CHOICE]] : i64 to i32
 // HOST:          llvm.call @coll_reduce({{.*}}, %[[NUMBER]])
 // HOST-LABEL:  llvm.func internal @coll_reduce(
 // HOST:          llvm.call @coll_choose_average(

@@ -70,7 +70,7 @@ coll.topology @pair ranks = 2 {
 
 // One kernel per rank, one block per channel; each op is one call.
 // CHECK-LABEL: gpu.func @sum_rank0(
-// CHECK-SAME:    %[[INPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[OUTPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr<1>, %[[CONTROL:[a-z0-9]+]]: !llvm.ptr<1>, %[[PEERS:[a-z0-9]+]]: !llvm.ptr<1>, %[[ABORT:[a-z0-9]+]]: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64) kernel
+// CHECK-SAME:    %[[INPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[OUTPUT:[a-z0-9]+]]: !llvm.ptr<1>, %[[SCRATCH:[a-z0-9]+]]: !llvm.ptr<1>, %[[CONTROL:[a-z0-9]+]]: !llvm.ptr<1>, %[[PEERS:[a-z0-9]+]]: !llvm.ptr<1>, %[[ABORT:[a-z0-9]+]]: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64) kernel
 // CHECK-SAME:    known_block_size = array<i32: 256, 1, 1>, known_grid_size = array<i32: 1, 1, 1>
 // CHECK:         scf.index_switch
 // CHECK:         case 0 {
@@ -124,18 +124,21 @@ coll.program @sum of reduce on @pair chunks = 1 root = 0 blocks = 1 {
 }
 
 // A second program is a module of its own. It needs no combining helpers, and
-// four blocks for each channel.
+// launches say how many blocks each channel has, up to four: how large the grid is
+// nobody knows.
 // CHECK: gpu.module @bc {
 // CHECK-NOT: @coll_reduce
 // CHECK-NOT: @coll_reduce_elements
-// CHECK-LABEL: gpu.func @bc_rank0
-// CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
-// CHECK-LABEL: gpu.func @bc_rank1
-// CHECK-SAME:    known_grid_size = array<i32: 8, 1, 1>
-// CHECK:         arith.divui
+// CHECK-NOT:   known_grid_size
+// CHECK-LABEL: gpu.func @bc_rank1(
+// CHECK-SAME:    %{{[a-z0-9]+}}: i64, %[[COUNT:[a-z0-9]+]]: i64) kernel
+// CHECK:         %[[BLOCKS:.*]] = arith.trunci %[[COUNT]]
+// CHECK:         arith.divui %{{.*}}, %[[BLOCKS]]
 // CHECK:         scf.index_switch
 // CHECK:         case 1 {
-// CHECK:           arith.subi %{{.*}}, %c4_i32
+// CHECK:           %[[BLOCK:.*]] = arith.subi %{{.*}}, %[[BLOCKS]]
+// CHECK:           %[[PARTS:.*]] = arith.trunci %[[COUNT]]
+// CHECK:           llvm.call @coll_begin(%{{.*}}, %{{.*}}, %[[BLOCK]], %[[PARTS]], %c4_i32
 coll.program @bc of broadcast on @pair chunks = 1 root = 1 blocks = 4 {
   coll.rank 0 scratch = 0 {
     coll.channel to 0 {

@@ -55,7 +55,7 @@ collk.program @p ranks = 1 chunks = 4 blocks = 2 slots = 3 {
       %c4 = arith.constant 4 : i32
       %c128 = arith.constant 128 : i32
       %part = collk.part %block of %c2 chunks %c4
-      %launch = collk.begin %c0 by %part
+      %launch = collk.begin %c0 of %c1 by %part
       %flag = collk.flag %c1[%c128] per_launch %c2 value %c1
       collk.mark wait channel 1 flag %flag in %launch line 1 place 0 by %part
       collk.wait %flag by %part in %launch : !collk.flag

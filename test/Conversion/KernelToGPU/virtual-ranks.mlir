@@ -11,14 +11,15 @@
 // rank 1. Each reads its arguments from its part of the array, for each call anew;
 // without control memory, a rank is elsewhere.
 // CHECK-LABEL: gpu.func @swap_rank0(
-// CHECK-SAME:    known_grid_size = array<i32: 2, 1, 1>
 // CHECK-LABEL: gpu.func @swap_rank1(
 // CHECK-LABEL: gpu.func @swap_virtual(
 // CHECK-SAME:    %[[RANKS:.*]]: !llvm.ptr<1>) kernel
-// CHECK-SAME:    known_grid_size = array<i32: 4, 1, 1>
+// CHECK:         %[[FIRST:.*]] = llvm.getelementptr %[[RANKS]][80] : {{.*}}, i8
+// CHECK-NEXT:    %[[COUNT:.*]] = llvm.load %[[FIRST]]
+// CHECK-NEXT:    %[[BLOCKS:.*]] = arith.trunci %[[COUNT]]
 // CHECK:         %[[INDEX:.*]] = gpu.block_id x
 // CHECK:         %[[NUMBER:.*]] = arith.index_cast %[[INDEX]] : index to i32
-// CHECK:         %[[GROUP:.*]] = arith.divui %[[NUMBER]], %c2
+// CHECK:         %[[GROUP:.*]] = arith.divui %[[NUMBER]], %[[BLOCKS]]
 // CHECK:         %[[CHANNEL:.*]] = arith.index_castui %[[GROUP]]
 // CHECK:         scf.index_switch %[[CHANNEL]]
 // CHECK:         case 0 {
@@ -26,11 +27,11 @@
 // CHECK-NEXT:      %[[CONTROL:.*]] = llvm.load %[[PLACE]]
 // CHECK-NEXT:      %[[PRESENT:.*]] = llvm.icmp "ne" %[[CONTROL]],
 // CHECK-NEXT:      scf.if %[[PRESENT]] {
-// CHECK:             llvm.call @coll_begin(%{{.*}}, %{{.*}}, %[[NUMBER]])
+// CHECK:             llvm.call @coll_begin(%{{.*}}, %{{.*}}, %[[NUMBER]], %{{.*}}, %c2
 // CHECK:             llvm.call @coll_signal(
 // CHECK:             llvm.call @coll_end(
 // CHECK:         case 1 {
-// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][80] : {{.*}}, i8
+// CHECK:           %[[RECORD:.*]] = llvm.getelementptr %[[RANKS]][88] : {{.*}}, i8
 // CHECK:           llvm.getelementptr %[[RECORD]][24] : {{.*}}, i8
 // CHECK:           scf.if
 // CHECK:             llvm.call @coll_begin(
@@ -49,7 +50,7 @@
 // TABLE:         %[[FOUND:.*]]:2 = scf.for
 // TABLE:           llvm.load
 // TABLE:           arith.cmpi ule
-// TABLE:         arith.muli %{{.*}}, %c80_i64
+// TABLE:         arith.muli %{{.*}}, %c88_i64
 // TABLE:         llvm.icmp "ne"
 // TABLE:         scf.if
 // TABLE:           scf.while

@@ -24,7 +24,7 @@ coll.topology @pair ranks = 2 {
 // The ops of all channels of a rank are one channel, in an order that can run. One
 // function serves all ranks.
 // TABLE-LABEL: llvm.func @sccl_table(
-// TABLE-SAME:    %[[TABLE:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: i64) {
+// TABLE-SAME:    %[[TABLE:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: i64, %{{[a-z0-9]+}}: i64) {
 // TABLE:         llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr -> vector<4xi32>
 // TABLE:         llvm.call @coll_begin
 // TABLE:         scf.while

@@ -17,7 +17,7 @@ collk.program @p ranks = 6 chunks = 4 blocks = 1 slots = 3 host {
       %c2 = arith.constant 2 : i32
       %c128 = arith.constant 128 : i32
       %part = collk.part %block of %c1 chunks %c1
-      %launch = collk.begin %c0 by %part
+      %launch = collk.begin %c0 of %c1 by %part
       %flag = collk.flag %c1[%c128] per_launch %c2 value %c1
       collk.mark wait channel 3 flag %flag in %launch
       collk.mark transfer channel 0 peer 5 pull chunks 1 at 2 times 1 in %launch

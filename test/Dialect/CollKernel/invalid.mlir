@@ -102,7 +102,7 @@ collk.program @table_c2_epoch ranks = 1 chunks = 1 blocks = 1 slots = 1 {
       %c1 = arith.constant 1 : i32
       %part = collk.part %block of %c1 chunks %c1
       // expected-error @+1 {{'collk.begin' op has an operand that is no constant, in a table}}
-      %launch = collk.begin %block by %part
+      %launch = collk.begin %block of %c1 by %part
     }
   }
 }
@@ -187,7 +187,7 @@ collk.program @flags_c1_a ranks = 1 chunks = 1 blocks = 1 slots = 1 {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %part = collk.part %c0 of %c1 chunks %c1
-    %launch = collk.begin %c0 by %part
+    %launch = collk.begin %c0 of %c1 by %part
     // expected-error @+1 {{'collk.wait' op has 0 flags, expected 1 to 64}}
     "collk.wait"(%part, %launch) : (!collk.part, i64) -> ()
   }
@@ -201,7 +201,7 @@ collk.program @flags_c1_b ranks = 1 chunks = 1 blocks = 1 slots = 1 {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %part = collk.part %c0 of %c1 chunks %c1
-    %launch = collk.begin %c0 by %part
+    %launch = collk.begin %c0 of %c1 by %part
     %flags = collk.flags %c0 count %c1
     // expected-error @+1 {{'collk.signal' op has flags beside a row of them}}
     collk.signal %flags, %flags by %part in %launch : !collk.flags, !collk.flags

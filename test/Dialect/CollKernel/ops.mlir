@@ -14,8 +14,8 @@ collk.program @p ranks = 2 chunks = 2 blocks = 1 slots = 12 {
       %c3 = arith.constant 3 : i32
       // CHECK: %[[PART:.*]] = collk.part %[[BLOCK]] of %c1_i32 chunks %c2_i32
       %part = collk.part %block of %c1 chunks %c2
-      // CHECK-NEXT: %[[LAUNCH:.*]] = collk.begin %c0_i32 by %[[PART]]
-      %launch = collk.begin %c0 by %part
+      // CHECK-NEXT: %[[LAUNCH:.*]] = collk.begin %c0_i32 of %c1_i32 by %[[PART]]
+      %launch = collk.begin %c0 of %c1 by %part
       // CHECK-NEXT: %[[INPUT:.*]] = collk.own  input
       %input = collk.own input
       // CHECK-NEXT: %[[FROM:.*]] = collk.slot %[[INPUT]][%c0_i32, %c1_i32] step %c2_i32, %c0_i32 : !collk.slot
@@ -76,7 +76,7 @@ collk.program @traced ranks = 2 chunks = 1 blocks = 1 slots = 3 host {
       %c1 = arith.constant 1 : i32
       %part = collk.part %block of %c1 chunks %c1
       // CHECK: %[[LAUNCH:.*]] = collk.begin
-      %launch = collk.begin %c0 by %part
+      %launch = collk.begin %c0 of %c1 by %part
       // CHECK-NEXT: %[[FLAG:.*]] = collk.flag
       %flag = collk.flag %c0[%c0] per_launch %c1 value %c1
       // CHECK-NEXT: collk.mark wait channel 2 flag %[[FLAG]] in %[[LAUNCH]]

@@ -135,7 +135,7 @@ struct Block {
 struct Context {
   unsigned users = 0;
 };
-using Arguments = std::array<uintptr_t, 10>;
+using Arguments = std::array<uintptr_t, 11>;
 /// A function of a module; a virtual kernel has one for each rank.
 struct Kernel {
   void *module;

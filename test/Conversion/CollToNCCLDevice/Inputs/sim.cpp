@@ -449,23 +449,24 @@ CUresult cuLaunchCooperativeKernel(CUfunction kernel, unsigned blocks, unsigned,
                                    void **parameters) {
   using Kernel =
       void(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-           uint64_t, uint64_t, uint64_t, uint64_t);
+           uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
   auto code = reinterpret_cast<Kernel *>(kernel);
-  uint64_t a[11] = {};
+  uint64_t a[12] = {};
   const char *name = "";
   Dl_info info;
   if (dladdr(reinterpret_cast<void *>(kernel), &info) && info.dli_sname)
     name = info.dli_sname;
   size_t count = strstr(name, "_nccl_peers")     ? 2
                  : strstr(name, "_nccl_barrier") ? 1
-                                                 : 11;
+                                                 : 12;
   for (size_t i = 0; i < count; ++i)
     memcpy(&a[i], parameters[i], sizeof(uint64_t));
   std::vector<std::thread> running;
   for (unsigned i = 0; i < blocks; ++i)
     running.emplace_back([&, i] {
       Block(i, threads, [&] {
-        code(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10]);
+        code(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10],
+             a[11]);
       }).run();
     });
   for (std::thread &each : running)
