@@ -118,13 +118,12 @@ typedef struct scclConfig {
   /** Seconds without progress on any rank before a launch is given up. On a
    * GPU they begin when the stream has come to it. */
   double timeoutSeconds;
-  /** Bytes of scratch memory of this rank for each plan; 0: as much as the
-   * plan asks for. */
-  size_t scratchBytes;
+  size_t scratchBytes; /**< of this rank for each plan; 0: all that it needs */
+  int smBudget; /**< multiprocessors that a launch may take; 0: no limit */
 } scclConfig;
 
 #define SCCL_CONFIG_INITIALIZER                                                \
-  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0 }
+  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0, 0 }
 
 /** For scclTransport: whoever sends. */
 #define SCCL_ANY_RANK (-1)
@@ -216,6 +215,7 @@ typedef struct scclChoice {
   size_t pieceBytes; /**< of each segment per kernel launch; 0: all */
   char schedule[64]; /**< name of the schedule, cut off if it is longer */
   char reason[128];  /**< one line */
+  int multiprocessors; /**< that a launch takes; scclCommSetChoice ignores it */
 } scclChoice;
 
 /** SCCL_VERSION_CODE of the library. Thread-safe. */

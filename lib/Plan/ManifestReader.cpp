@@ -221,6 +221,8 @@ private:
     program.inPlace = flag(object, "inPlace");
     program.announcesReady = flag(object, "announcesReady");
     program.chunksMoved = number(object, "chunksMoved", 0, Limits::moves);
+    program.largestTransfer =
+        number(object, "largestTransfer", 0, Limits::moves);
     program.steps =
         number(object, "steps", 0, std::min(Limits::steps, stepsLeft));
     stepsLeft -= program.steps;

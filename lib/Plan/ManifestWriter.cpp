@@ -99,7 +99,8 @@ json::Value writeProgram(const ProgramEntry &program) {
                       {"inPlace", program.inPlace},
                       {"announcesReady", program.announcesReady},
                       {"steps", program.steps},
-                      {"chunksMoved", int64_t(program.chunksMoved)}};
+                      {"chunksMoved", int64_t(program.chunksMoved)},
+                      {"largestTransfer", int64_t(program.largestTransfer)}};
   if (program.stepsTouchPeers)
     object["stepsTouchPeers"] = true;
   if (program.source)

@@ -171,6 +171,9 @@ static Status checkConfig(const scclConfig &config) {
     return invalid("timeoutSeconds is " +
                    std::to_string(config.timeoutSeconds) +
                    ", expected more than 0 and at most 1e8");
+  if (config.smBudget < 0)
+    return invalid("smBudget is " + std::to_string(config.smBudget) +
+                   ", expected 0 or more");
   return {};
 }
 

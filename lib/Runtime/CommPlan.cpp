@@ -18,6 +18,7 @@ namespace sccl {
 struct PlanHello {
   PlanHash plan;
   uint64_t maxPiece;
+  int smBudget;
   DeviceHandle memory;
   Outcome outcome;
 };
@@ -104,7 +105,8 @@ static Status dropCopies(const LoadedPlan &plan,
 
 /// The part of loading that needs nobody else.
 Status CommPlan::prepare() {
-  if (Status status = loadCode(); !status.ok())
+  bool isCPU = group.device->isSynchronous();
+  if (Status status = loadCode(isCPU ? 0 : group.config.smBudget); !status.ok())
     return status;
   if (Status status = findFetches(); !status.ok())
     return status;
@@ -181,6 +183,7 @@ Status CommPlan::connect() {
   PlanHello hello = greet(plan.get(), status);
   if (status.ok()) {
     hello.maxPiece = maxPiece;
+    hello.smBudget = group.config.smBudget;
     hello.memory = memory[rank]->handle();
   }
   Gathered<PlanHello> hellos(numRanks);
@@ -234,6 +237,12 @@ Status CommPlan::join(const Gathered<PlanHello> &hellos) {
       return {scclErrorMismatch, "rank " + std::to_string(other) +
                                      " has other scratchBytes than rank " +
                                      std::to_string(rank)};
+    if (hellos[other].smBudget != group.config.smBudget)
+      return {scclErrorMismatch,
+              "rank " + std::to_string(other) + " has smBudget " +
+                  std::to_string(hellos[other].smBudget) + ", and rank " +
+                  std::to_string(rank) + " has " +
+                  std::to_string(group.config.smBudget)};
     if (other == rank)
       continue;
     if (Status status =

@@ -21,12 +21,13 @@ JoinedPlan::JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,
 
 JoinedPlan::~JoinedPlan() = default;
 
-Status JoinedPlan::loadCode() {
+Status JoinedPlan::loadCode(unsigned smBudget) {
   if (manifest.ranks != numRanks)
     return {scclErrorMismatch,
             "the plan is for " + std::to_string(manifest.ranks) +
                 " ranks, and there are " + std::to_string(numRanks)};
-  if (Status status = loadPrograms(*plan, rank, number, device, programs);
+  if (Status status =
+          loadPrograms(*plan, rank, number, device, smBudget, programs);
       !status.ok())
     return status;
   return plan->readPart(rank, part);
@@ -145,6 +146,13 @@ const void *JoinedPlan::rankTableOf(const Program &program,
                                       : nullptr;
 }
 
+unsigned JoinedPlan::blocksOf(const Flight &flight, uint64_t segment) const {
+  const Program &program = *flight.choice.program;
+  const LaunchRequest &request = flight.request;
+  return program.blocksFor(
+      *program.kernels[program.slot(request.type, request.op)], segment);
+}
+
 Status JoinedPlan::findFunction(Flight &flight) const {
   const Program &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
@@ -192,6 +200,12 @@ Status JoinedPlan::queryChoice(size_t count, scclDataType type, scclRedOp op,
   result.program = choice.program->index;
   result.path = scclPath(choice.path);
   result.pieceBytes = choice.pieceBytes;
+  uint64_t piece = flight.segmentBytes;
+  if (choice.pieceBytes != 0)
+    piece = std::min<uint64_t>(piece, choice.pieceBytes);
+  unsigned channels = choice.program->info->ranks[rank].channels;
+  result.multiprocessors =
+      device.isSynchronous() ? 0 : int(channels * blocksOf(flight, piece));
   std::memset(result.schedule, 0, sizeof(result.schedule));
   std::memset(result.reason, 0, sizeof(result.reason));
   std::strncpy(result.schedule, schedule.c_str(), sizeof(result.schedule) - 1);

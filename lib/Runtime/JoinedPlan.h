@@ -90,12 +90,16 @@ protected:
   static unsigned reductionOf(const Flight &flight) {
     return flight.choice.program->combines ? flight.request.op : 0;
   }
+  /// How many blocks a launch for segments of so many bytes has for each
+  /// channel.
+  unsigned blocksOf(const Flight &flight, uint64_t segment) const;
   /// What this rank passes to a function, beside addresses; null if nothing.
   const void *rankTableOf(const Program &program,
                           const LaunchRequest &request) const;
   /// Loads programs and the part of this rank. Fails if the plan is for another
-  /// number of ranks, or has no code for the device.
-  Status loadCode();
+  /// number of ranks, or has no code for the device that can do with `smBudget`
+  /// blocks, if that is not 0.
+  Status loadCode(unsigned smBudget = 0);
 
   std::shared_ptr<const LoadedPlan> plan;
   const plan::Manifest &manifest;

@@ -30,7 +30,7 @@ LaunchArguments CommPlan::argumentsFor(const Flight &flight,
           piece.distance,
           flight.rankTable,
           reductionNumber(flight.request.type, flight.request.op),
-          flight.choice.program->info->blocks};
+          blocksOf(flight, piece.bytes)};
 }
 
 Status CommPlan::runPiece(const Flight &flight, const Piece &piece,

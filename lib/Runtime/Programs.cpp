@@ -8,6 +8,7 @@
 #include "Programs.h"
 
 #include <algorithm>
+#include <climits>
 
 using namespace sccl;
 
@@ -38,16 +39,16 @@ static std::optional<unsigned> functionIndex(const plan::KernelInfo &kernel) {
 }
 
 Status SharedFunctions::load(unsigned blob, const std::string &symbol,
-                             unsigned blocks, unsigned blockSize,
+                             const Grid &grid,
                              std::shared_ptr<DeviceFunction> &function) {
-  std::shared_ptr<DeviceFunction> &entry = known[{blob, symbol, blockSize}];
+  std::shared_ptr<DeviceFunction> &entry =
+      known[{blob, symbol, grid.blockSize}];
   if (!entry) {
     llvm::StringRef code;
     if (Status status = plan.findBlob(blob, code); !status.ok())
       return status;
     std::unique_ptr<DeviceFunction> made;
-    if (Status status = device.load(code, symbol, blocks, blockSize, made);
-        !status.ok())
+    if (Status status = device.load(code, symbol, grid, made); !status.ok())
       return status;
     entry = std::move(made);
   }
@@ -73,7 +74,7 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
     if (suits > (entry ? device.suitability(*entry) : 0))
       entry = &kernel;
   }
-  unsigned blocks = program.info->blocks * program.info->ranks[rank].channels;
+  Grid grid{program.info->ranks[rank].channels, program.blocks};
   SharedFunctions loaded(plan, device);
   for (size_t i = 0; i < program.functions.size(); ++i) {
     const plan::KernelInfo *kernel = program.kernels[i / steps];
@@ -82,21 +83,47 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
     std::string symbol = kernel->symbolOf(rank);
     if (program.hasCopies())
       symbol += "_step" + std::to_string(i % steps);
-    if (Status status = loaded.load(kernel->blob, symbol, blocks,
-                                    kernel->blockSize, program.functions[i]);
+    grid.blockSize = kernel->blockSize;
+    if (Status status =
+            loaded.load(kernel->blob, symbol, grid, program.functions[i]);
         !status.ok())
       return status;
   }
   return {};
 }
 
+unsigned Program::blocksFor(const plan::KernelInfo &kernel,
+                            uint64_t segment) const {
+  constexpr uint64_t accessBytes = 16;
+  uint64_t bytes = llvm::SaturatingMultiply(
+      info->largestTransfer, chunkStride(segment, chunksPerSegment));
+  uint64_t busy = llvm::divideCeil(bytes, kernel.blockSize * accessBytes);
+  return unsigned(std::clamp<uint64_t>(busy, 1, blocks));
+}
+
+/// Of the rank that has most.
+static unsigned mostChannels(const plan::ProgramEntry &info) {
+  unsigned most = 1;
+  for (const RankNeeds &needs : info.ranks)
+    most = std::max(most, needs.channels);
+  return most;
+}
+
 Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
-                          unsigned number, Device &device,
+                          unsigned number, Device &device, unsigned smBudget,
                           std::vector<Program> &programs) {
   const plan::Manifest &manifest = plan.view.manifest;
+  unsigned least = UINT_MAX; // of what is beyond the budget
   for (unsigned index = 0; index < manifest.programs.size(); ++index) {
     const plan::ProgramEntry &info = manifest.programs[index];
+    unsigned channels = mostChannels(info);
+    if (smBudget != 0 && channels > smBudget) {
+      least = std::min(least, channels);
+      continue;
+    }
     Program program;
+    program.blocks =
+        smBudget ? std::min(info.blocks, smBudget / channels) : info.blocks;
     program.index = index;
     program.info = &info;
     program.chunksPerSegment =
@@ -111,6 +138,13 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
   }
   if (!programs.empty())
     return {};
+  if (least != UINT_MAX)
+    return {scclErrorUnsupported,
+            "the plan for " + manifest.collective + " needs at least " +
+                std::to_string(least) +
+                " multiprocessors, for a block of each channel of a rank, and "
+                "smBudget is " +
+                std::to_string(smBudget)};
   std::string targets;
   for (const plan::KernelInfo &kernel : manifest.kernels)
     if (targets.find(kernel.target) == std::string::npos)

@@ -34,6 +34,7 @@ struct Program {
   std::vector<std::shared_ptr<DeviceFunction>> virtualKernels;
   bool combines;
   uint64_t signature; ///< tells programs apart in a Call
+  unsigned blocks = 1; ///< that launches here may have for each channel
 
   unsigned slot(scclDataType type, scclRedOp op) const {
     return combines ? unsigned(type) * numReductions + unsigned(op) : 0;
@@ -46,6 +47,9 @@ struct Program {
   /// True if hosts copy between the ranks, and functions do not.
   bool hasCopies() const { return info->steps != 0; }
   unsigned functionsPerRank() const { return hasCopies() ? info->steps : 1; }
+  /// The blocks for each channel of a launch of `kernel` for segments of so
+  /// many bytes: no more than have something to read for each of their threads.
+  unsigned blocksFor(const plan::KernelInfo &kernel, uint64_t segment) const;
   /// Bytes of a segment of the launches that separate others.
   uint64_t separatorBytes() const { return chunkAlignment * chunksPerSegment; }
   /// Bytes of scratch memory of rank `rank` for segments of `segment` bytes;
@@ -66,9 +70,9 @@ public:
   SharedFunctions(const LoadedPlan &plan, Device &device)
       : plan(plan), device(device) {}
 
-  /// The function `symbol` in blob `blob` of the plan, for so many blocks.
-  Status load(unsigned blob, const std::string &symbol, unsigned blocks,
-              unsigned blockSize, std::shared_ptr<DeviceFunction> &function);
+  /// The function `symbol` in blob `blob` of the plan, for launches of `grid`.
+  Status load(unsigned blob, const std::string &symbol, const Grid &grid,
+              std::shared_ptr<DeviceFunction> &function);
 
 private:
   const LoadedPlan &plan;
@@ -78,11 +82,12 @@ private:
       known;
 };
 
-/// Loads the best code of each program for `device`. Fails if no program has
-/// any, naming what the plan has.
-/// `number` tells the plan apart from others of the group.
+/// Loads the best code of each program for `device`, of those that can do with
+/// `smBudget` blocks on a GPU, if that is not 0. Fails if there is none, naming
+/// what the plan has. `number` tells the plan apart from others of the group.
 Status loadPrograms(const LoadedPlan &plan, unsigned rank, unsigned number,
-                    Device &device, std::vector<Program> &programs);
+                    Device &device, unsigned smBudget,
+                    std::vector<Program> &programs);
 
 /// "f32 sum, f32 max": what the kernels of the plan reduce.
 std::string listReductions(const plan::Manifest &manifest);

@@ -89,6 +89,7 @@ class Config(c.Structure):
         ("deviceIndex", c.c_int),
         ("timeoutSeconds", c.c_double),
         ("scratchBytes", c.c_size_t),
+        ("smBudget", c.c_int),
     ]
 
 
@@ -118,6 +119,7 @@ class ChoiceInfo(c.Structure):
         ("pieceBytes", c.c_size_t),
         ("schedule", c.c_char * 64),
         ("reason", c.c_char * 128),
+        ("multiprocessors", c.c_int),
     ]
 
 

@@ -54,7 +54,7 @@ class Communicator:
     them in touch, and call its collectives in the same order.
 
     `device` is "cpu", "cuda" or "hip", `timeout` the seconds that a launch may stand
-    still. A communicator belongs to one thread at a time. With ``with`` it is
+    still, and `sm_budget` the multiprocessors that a launch may take; 0 is no limit. A communicator belongs to one thread at a time. With ``with`` it is
     destroyed at the end.
 
     Where the main thread waits for other ranks on a CPU, handlers of signals run. If
@@ -72,6 +72,7 @@ class Communicator:
         device_index: int = 0,
         timeout: float = 30.0,
         scratch_bytes: int = 0,
+        sm_budget: int = 0,
     ):
         lib = _library.library()
         self.rank, self.size = gather.rank, gather.size
@@ -87,6 +88,7 @@ class Communicator:
             c_int(device_index, "device_index"),
             timeout,
             whole(scratch_bytes, "scratch_bytes"),
+            c_int(sm_budget, "sm_budget"),
         )
         made = c.c_void_p()
         code = lib.scclCommInit(

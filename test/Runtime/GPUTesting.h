@@ -44,6 +44,10 @@ struct Fake {
     return get<unsigned(const char *)>("scclFakeCalls",
                                        "scclFakeCalls")(isCUDA ? cuda : hip);
   }
+  /// Of the last launch.
+  unsigned blocks() const {
+    return get<unsigned()>("scclFakeBlocks", "scclFakeBlocks")();
+  }
   unsigned launches() const {
     return calls("cuLaunchCooperativeKernel",
                  "hipModuleLaunchCooperativeKernel");

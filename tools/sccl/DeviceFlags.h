@@ -13,24 +13,37 @@
 
 #include "sccl/sccl.h"
 
+#include <climits>
 #include <optional>
 
 namespace sccl::driver {
 
-/// The options of a subcommand that measures plans: --device and --gpus.
+/// The options of a subcommand that measures plans: --device, --gpus and
+/// --sm-budget.
 class DeviceFlags {
 public:
   explicit DeviceFlags(llvm::cl::SubCommand &command)
       : device("device", llvm::cl::desc("cpu, cuda or hip"),
                llvm::cl::init("cpu"), llvm::cl::sub(command)),
         gpus("gpus", llvm::cl::desc("GPUs; rank r gets r mod N"),
-             llvm::cl::init(1), llvm::cl::sub(command)) {}
+             llvm::cl::init(1), llvm::cl::sub(command)),
+        smBudget("sm-budget",
+                 llvm::cl::desc("Multiprocessors of a GPU that a collective "
+                                "may take, a thread block each; 0 means no "
+                                "limit"),
+                 llvm::cl::init(0), llvm::cl::sub(command)) {}
 
   /// False, after an error, if there is no such device, or it has no GPUs to
   /// choose from.
   bool check() const {
-    if (!isGPU() && gpus.getNumOccurrences()) {
-      fail("--gpus needs --device=cuda or hip");
+    for (const llvm::cl::opt<unsigned> *option : {&gpus, &smBudget})
+      if (!isGPU() && option->getNumOccurrences()) {
+        fail("--" + option->ArgStr + " needs --device=cuda or hip");
+        return false;
+      }
+    if (smBudget > INT_MAX) {
+      fail("--sm-budget is " + llvm::Twine(smBudget) + ", expected up to " +
+           llvm::Twine(INT_MAX));
       return false;
     }
     if (kind() && gpus != 0)
@@ -49,6 +62,7 @@ public:
     config.timeoutSeconds = timeoutSeconds;
     config.device = *kind();
     config.deviceIndex = int(rank % gpus);
+    config.smBudget = int(smBudget);
     return config;
   }
 
@@ -64,7 +78,7 @@ private:
   }
 
   llvm::cl::opt<std::string> device;
-  llvm::cl::opt<unsigned> gpus;
+  llvm::cl::opt<unsigned> gpus, smBudget;
 };
 
 } // namespace sccl::driver

@@ -44,6 +44,9 @@ struct ProgramInfo {
   /// Chunks that all ranks together read and write: the traffic of a launch. In
   /// LL words a chunk counts twice.
   uint64_t chunksMoved = 0;
+  /// Chunks that the blocks of a channel read in one transfer, where those are
+  /// most for each time that the channel is spread.
+  uint64_t largestTransfer = 0;
   std::vector<RankNeeds> ranks;
   /// Functions per rank: 0 if there is one for all, else the number of
   /// NAME_rankN_stepK. A step begins when all ranks are done with the one

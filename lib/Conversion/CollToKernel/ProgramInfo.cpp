@@ -87,6 +87,11 @@ static void describeChannel(ProgramInfo &info, ChannelOp channel, unsigned rank,
     if (!transfer)
       continue;
     noteAccess(info, *transfer, rank, isDMA(&op), ll);
+    if (!isDMA(&op))
+      info.largestTransfer =
+          std::max(info.largestTransfer,
+                   llvm::divideCeil(transfer->reads.size() * transfer->size(),
+                                    channel.getSpread()));
     for (unsigned i = 0; isDMA(&op) && i < transfer->times; ++i)
       info.copies[passed - 1].push_back(
           makeCopy(transfer->repetition(i), rank, chunksPerSegment));

@@ -109,7 +109,8 @@ Status Device::readFrom(const ProcessId &, uint64_t, void *, uint64_t, bool &) {
   return {scclErrorUnsupported, "the device reads no memory of processes"};
 }
 
-Status Device::launchVirtual(const DeviceFunction &, RankArguments *, void *) {
+Status Device::launchVirtual(const DeviceFunction &, RankArguments *, uint64_t,
+                             void *) {
   return {scclErrorUnsupported, target() + " has no virtual kernels"};
 }
 
@@ -208,8 +209,8 @@ public:
     return {};
   }
 
-  Status load(llvm::StringRef image, const std::string &symbol, unsigned,
-              unsigned, std::unique_ptr<DeviceFunction> &function) override;
+  Status load(llvm::StringRef image, const std::string &symbol, const Grid &,
+              std::unique_ptr<DeviceFunction> &function) override;
 
   bool peersReachAnyMemory() const override { return true; }
   Status checkBuffer(const void *, const char *) const override { return {}; }
@@ -350,7 +351,7 @@ static Status loadImage(llvm::StringRef image, std::shared_ptr<void> &library) {
 }
 
 Status CPUDevice::load(llvm::StringRef image, const std::string &symbol,
-                       unsigned, unsigned,
+                       const Grid &,
                        std::unique_ptr<DeviceFunction> &function) {
   std::weak_ptr<void> &known = images[image.data()];
   std::shared_ptr<void> library = known.lock();

@@ -58,6 +58,13 @@ public:
 /// The arguments of every function, with addresses as the device sees them.
 using LaunchArguments = RankArguments;
 
+/// What is launched of a function on a GPU.
+struct Grid {
+  unsigned channels = 0;  ///< those that are spread count as several
+  unsigned blocks = 1;    ///< that a launch may have for each
+  unsigned blockSize = 1; ///< threads
+};
+
 class Device {
 public:
   virtual ~Device();
@@ -84,10 +91,10 @@ public:
   /// be mapped twice.
   virtual Status mapHostMemory(void *memory, uint64_t bytes, void **mapped) = 0;
 
-  /// Loads `symbol` from an image. Fails if `blocks` blocks of `blockSize`
-  /// threads cannot all be resident at once.
+  /// Loads `symbol` from an image. Fails if the blocks of `grid` cannot all be
+  /// resident at once.
   virtual Status load(llvm::StringRef image, const std::string &symbol,
-                      unsigned blocks, unsigned blockSize,
+                      const Grid &grid,
                       std::unique_ptr<DeviceFunction> &function) = 0;
 
   /// True if peers in this process may access memory that `allocate` did not
@@ -109,13 +116,14 @@ public:
   /// Copies from the host, at once; does not wait for any stream of a launch,
   /// and is no part of any graph.
   virtual Status copyNow(void *to, const void *from, uint64_t bytes) = 0;
-  /// Runs the function, or enqueues it, with the blocks that `load` was told.
+  /// Runs the function, or enqueues it, with as many blocks as `arguments` say.
   virtual Status launch(const DeviceFunction &function,
                         const LaunchArguments &arguments, void *stream) = 0;
-  /// The same for a virtual kernel; `ranks` is memory of the device. Only
-  /// devices with an `id` have such kernels.
+  /// The same for a virtual kernel; `ranks` is memory of the device, and says
+  /// that there are `blocks`. Only devices with an `id` have such kernels.
   virtual Status launchVirtual(const DeviceFunction &function,
-                               RankArguments *ranks, void *stream);
+                               RankArguments *ranks, uint64_t blocks,
+                               void *stream);
   /// Sets all bytes of own memory of the device to `byte`, in stream order.
   virtual Status fill(void *to, uint8_t byte, uint64_t bytes, void *stream) = 0;
   /// Copies between any two addresses of host and device, in stream order.

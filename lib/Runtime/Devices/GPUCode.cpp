@@ -91,32 +91,32 @@ Status GPUDevice::checkResident(const GPUFunction &function) const {
   int perMultiprocessor = 0;
   if (Status status =
           driver.call(driver.occupancy, &perMultiprocessor, function.entry,
-                      int(function.blockSize), size_t(0));
+                      int(function.grid.blockSize), size_t(0));
       !status.ok())
     return status;
   uint64_t resident = uint64_t(perMultiprocessor) * multiprocessors;
-  if (function.blocks <= resident)
+  uint64_t blocks = uint64_t(function.grid.channels) * function.grid.blocks;
+  if (blocks <= resident)
     return {};
   return {scclErrorUnsupported,
-          "a kernel needs " + std::to_string(function.blocks) + " blocks of " +
-              std::to_string(function.blockSize) +
+          "a kernel needs " + std::to_string(blocks) + " blocks of " +
+              std::to_string(function.grid.blockSize) +
               " threads at once, and this GPU holds " +
               std::to_string(resident) + ": " +
               std::to_string(perMultiprocessor) + " on each of " +
               std::to_string(multiprocessors) +
-              " multiprocessors; compile with fewer --blocks-per-link or a "
-              "smaller --block-size"};
+              " multiprocessors; set a smaller smBudget, or compile with fewer "
+              "--blocks-per-link or a smaller --block-size"};
 }
 
 Status GPUDevice::load(llvm::StringRef image, const std::string &symbol,
-                       unsigned blocks, unsigned blockSize,
+                       const Grid &grid,
                        std::unique_ptr<DeviceFunction> &function) {
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
   auto loaded = std::make_unique<GPUFunction>();
-  loaded->blocks = blocks;
-  loaded->blockSize = blockSize;
+  loaded->grid = grid;
   // Drivers take PTX that ends with a null, and other code that is aligned.
   if (Status status = loadShared(image.str(), loaded->module); !status.ok())
     return status;

@@ -148,33 +148,35 @@ Status GPUDevice::copyNow(void *to, const void *from, uint64_t bytes) {
   return status.ok() ? waited : status;
 }
 
-Status GPUDevice::launchBlocks(const DeviceFunction &function,
+/// Launches so many blocks for each channel.
+Status GPUDevice::launchBlocks(const DeviceFunction &function, uint64_t blocks,
                                void **parameters, void *stream) {
   const auto &loaded = static_cast<const GPUFunction &>(function);
-  if (loaded.blocks == 0)
+  if (loaded.grid.channels == 0)
     return {};
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  return driver.call(driver.launch, loaded.entry, loaded.blocks, 1u, 1u,
-                     loaded.blockSize, 1u, 1u, 0u, streamOr(stream),
-                     parameters);
+  return driver.call(
+      driver.launch, loaded.entry, loaded.grid.channels * unsigned(blocks), 1u,
+      1u, loaded.grid.blockSize, 1u, 1u, 0u, streamOr(stream), parameters);
 }
 
 Status GPUDevice::launch(const DeviceFunction &function,
                          const LaunchArguments &arguments, void *stream) {
   LaunchArguments values = arguments;
-  void *parameters[] = {&values.input,    &values.output,   &values.scratch,
-                        &values.control,  &values.peers,    &values.abort,
-                        &values.segment,  &values.distance, &values.table,
+  void *parameters[] = {&values.input,     &values.output,   &values.scratch,
+                        &values.control,   &values.peers,    &values.abort,
+                        &values.segment,   &values.distance, &values.table,
                         &values.reduction, &values.blocks};
-  return launchBlocks(function, parameters, stream);
+  return launchBlocks(function, values.blocks, parameters, stream);
 }
 
 Status GPUDevice::launchVirtual(const DeviceFunction &function,
-                                RankArguments *ranks, void *stream) {
+                                RankArguments *ranks, uint64_t blocks,
+                                void *stream) {
   void *parameters[] = {&ranks};
-  return launchBlocks(function, parameters, stream);
+  return launchBlocks(function, blocks, parameters, stream);
 }
 
 Status GPUDevice::copy(void *to, const void *from, uint64_t bytes,

@@ -23,7 +23,7 @@ class GPUFunction : public DeviceFunction {
 public:
   std::shared_ptr<GPUModule> module;
   void *entry = nullptr;
-  unsigned blocks = 0, blockSize = 0;
+  Grid grid;
 };
 
 /// While a thread captures, it may do what is no part of the graph only in this
@@ -58,8 +58,8 @@ public:
   Status import(const DeviceHandle &handle,
                 std::unique_ptr<DeviceBuffer> &buffer) override;
   Status mapHostMemory(void *memory, uint64_t bytes, void **mapped) override;
-  Status load(llvm::StringRef image, const std::string &symbol, unsigned blocks,
-              unsigned blockSize,
+  Status load(llvm::StringRef image, const std::string &symbol,
+              const Grid &grid,
               std::unique_ptr<DeviceFunction> &function) override;
   /// AMD's caches keep what peers change in memory of hipMalloc.
   bool peersReachAnyMemory() const override { return driver.isCUDA(); }
@@ -73,7 +73,7 @@ public:
   Status launch(const DeviceFunction &function,
                 const LaunchArguments &arguments, void *stream) override;
   Status launchVirtual(const DeviceFunction &function, RankArguments *ranks,
-                       void *stream) override;
+                       uint64_t blocks, void *stream) override;
   Status copy(void *to, const void *from, uint64_t bytes,
               void *stream) override;
   Status poll(void *stream, bool &done) override;
@@ -89,8 +89,8 @@ private:
   Status loadShared(const std::string &image,
                     std::shared_ptr<GPUModule> &module);
   Status checkResident(const GPUFunction &function) const;
-  Status launchBlocks(const DeviceFunction &function, void **parameters,
-                      void *stream);
+  Status launchBlocks(const DeviceFunction &function, uint64_t blocks,
+                      void **parameters, void *stream);
   /// What comes to stream `then` from now on runs after what is in `first`.
   Status orderAfter(void *event, void *first, void *then);
   void *streamOr(void *stream) const { return stream ? stream : ownStream; }

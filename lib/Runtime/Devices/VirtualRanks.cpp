@@ -16,13 +16,13 @@ VirtualRanks::VirtualRanks(ControlPlane &plane, Device &device,
     : plane(plane), device(device), members(std::move(members)),
       host(plane.numRanks()) {}
 
-/// The blocks of all ranks: those of ranks on other devices return at once, but
-/// are launched as well.
-static unsigned blocksOfAll(const plan::ProgramEntry &info) {
+/// The channels of all ranks: blocks of ranks on other devices return at once,
+/// but are launched as well.
+static unsigned channelsOfAll(const plan::ProgramEntry &info) {
   unsigned channels = 0;
   for (const RankNeeds &needs : info.ranks)
     channels += needs.channels;
-  return channels * info.blocks;
+  return channels;
 }
 
 Status VirtualRanks::prepare() {
@@ -48,9 +48,10 @@ Status VirtualRanks::load(const LoadedPlan &plan,
                     "at the same time; compile the plan with --virtual-ranks"};
       if (!isLeader())
         continue;
-      if (Status status = loaded.load(
-              kernel->blob, kernel->virtualSymbol, blocksOfAll(*program.info),
-              kernel->blockSize, program.virtualKernels[i]);
+      Grid grid{channelsOfAll(*program.info), program.blocks,
+                kernel->blockSize};
+      if (Status status = loaded.load(kernel->blob, kernel->virtualSymbol, grid,
+                                      program.virtualKernels[i]);
           !status.ok())
         return status;
     }
@@ -92,8 +93,9 @@ Status VirtualRanks::launch(const DeviceFunction &kernel, bool &isAborted) {
                                   host.size() * sizeof(RankArguments), nullptr);
       !status.ok())
     return status;
-  return device.launchVirtual(
-      kernel, reinterpret_cast<RankArguments *>(array->data()), nullptr);
+  return device.launchVirtual(kernel,
+                              reinterpret_cast<RankArguments *>(array->data()),
+                              host[members.front()].blocks, nullptr);
 }
 
 bool VirtualRanks::awaitEnd() const {

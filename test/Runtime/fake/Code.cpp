@@ -163,6 +163,7 @@ EXPORT int NAME(cuLaunchCooperativeKernel, hipModuleLaunchCooperativeKernel)(
     return invalidValue;
   if (x > setting("SCCL_FAKE_SMS", 8) * setting("SCCL_FAKE_BLOCKS", 4))
     return tooLarge;
+  state().grid = x;
   int device = currentDevice();
   // Parameters are copied before the call returns.
   if (kernel->isVirtual) {

@@ -45,6 +45,7 @@ EXPORT unsigned scclFakeCalls(const char *name) {
   auto found = state().calls.find(name);
   return found == state().calls.end() ? 0 : found->second;
 }
+EXPORT unsigned scclFakeBlocks() { return state().grid; }
 /// Everything that was made and not given back.
 EXPORT unsigned scclFakeLive() {
   State &s = state();

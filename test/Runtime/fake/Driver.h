@@ -155,6 +155,7 @@ struct State {
   int nullOwner = 0;
   Stream *nulls[8] = {};
   std::atomic<unsigned> captures = 0; ///< under way
+  std::atomic<unsigned> grid = 0;     ///< blocks of the last launch
   std::set<std::pair<int, int>> peers;
   Context contexts[8];
 };
