@@ -26,7 +26,8 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
       in the first step lands in such halves of scratch while peers shake hands,
       all else in the buffers of users);
     - `pieces` of each chunk follow each other through the steps, `distance`
-      steps apart, or as many rounds with `order = rounds`.
+      steps apart, or as many rounds with `order = rounds`;
+    - `sm_budget`: no rank has more thread blocks on a GPU; 0 is no limit.
 
     `best_at` lists the sizes of a send buffer for which `sccl plan` found no
     better program: bytes, nanoseconds as simulated, and nanoseconds that no
@@ -45,6 +46,7 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     DefaultValuedParameter<"unsigned", "1">:$pieces,
     DefaultValuedParameter<"unsigned", "6">:$distance,
     DefaultValuedParameter<"::sccl::coll::PieceOrder", "PieceOrder::Steps">:$order,
+    DefaultValuedParameter<"unsigned", "0">:$sm_budget,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$best_at);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -14,7 +14,10 @@
 #include "sccl/Pipelines/Ways.h"
 
 #include <algorithm>
+#include <climits>
 #include <limits>
+#include <map>
+#include <set>
 
 using namespace sccl;
 using advice::Adviser;
@@ -124,6 +127,38 @@ static void addLaunch(double launch, std::vector<SizeAdvice> &sizes) {
   }
 }
 
+/// The blocks that a program for `schedule` has at least: one for each link
+/// that a rank sends over, and one for the rank itself.
+static unsigned leastBlocks(const Schedule &schedule) {
+  std::map<unsigned, std::set<unsigned>> peers;
+  for (const Step &step : schedule.steps)
+    for (const Send &send : step.sends)
+      peers[send.src].insert(send.dst);
+  size_t most = 0;
+  for (const auto &[rank, own] : peers)
+    most = std::max(most, own.size());
+  return unsigned(most + 1);
+}
+
+/// Leaves out candidates whose programs have more than `smBudget` blocks at
+/// least. Fails if all have, and there are some.
+static std::optional<Error> keepWithin(unsigned smBudget,
+                                       std::vector<Candidate> &candidates) {
+  if (smBudget == 0 || candidates.empty())
+    return std::nullopt;
+  unsigned least = UINT_MAX;
+  std::erase_if(candidates, [&](const Candidate &candidate) {
+    unsigned blocks = leastBlocks(candidate.implementation.schedule);
+    least = std::min(least, blocks);
+    return blocks > smBudget;
+  });
+  if (!candidates.empty())
+    return std::nullopt;
+  return Error{"sm-budget is " + std::to_string(smBudget) +
+               ", but all programs need at least " + std::to_string(least) +
+               " multiprocessors, for a block of each channel of a rank"};
+}
+
 static Result<Advice>
 adviseWith(mlir::MLIRContext &context, const Fabric &whole,
            const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
@@ -137,6 +172,9 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
       advice::findCandidates(fabric, family, options, deadline);
   if (!found)
     return Error{found.error()};
+  if (std::optional<Error> error =
+          keepWithin(ways.front().options.smBudget, found->candidates))
+    return *error;
   Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found),
                                   deadline, options.solver.interrupt);
   if (!advice)

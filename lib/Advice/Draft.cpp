@@ -342,7 +342,10 @@ void DraftFlags::spreadChannels() {
       if (uint32_t channel = topology.numRanks() + link;
           !members[channel].empty())
         others.push_back(accessesOf(channel));
-    spreads[rank] = spreadOf(accessesOf(rank), others, handlesArrivals);
+    spreads[rank] =
+        spreadOf(accessesOf(rank), others, handlesArrivals,
+                 spreadWithin(options.smBudget, options.blocksPerLink,
+                              others.size() + 1));
   }
 }
 
@@ -359,7 +362,7 @@ void DraftFlags::chooseBlocks() {
       ++channels[rankOf(channel)];
     }
   traffic.blocks = blocksToFill(topology, timing.rates, timing.sendRate, links,
-                                std::ranges::max(channels));
+                                std::ranges::max(channels), options.smBudget);
 }
 
 Traffic DraftFlags::make() {

@@ -27,9 +27,9 @@ namespace sccl::advice {
 
 /// Nearly what a program for `implementation`, step by step, does on
 /// `topology`, if it pushes all and is lowered with `options`, of which
-/// `throughScratch`, `doubleBuffer`, `ll` and `blocksPerLink` count, and with
-/// `timing` for a clock. Chunks have one byte. All
-/// sends must be over links of the topology.
+/// `throughScratch`, `doubleBuffer`, `ll`, `blocksPerLink` and `smBudget`
+/// count, and with `timing` for a clock. Chunks have one byte. All sends must
+/// be over links of the topology.
 Traffic draftTraffic(const Topology &topology, const Timing &timing,
                      const Implementation &implementation,
                      const LoweringOptions &options);

@@ -17,22 +17,31 @@ using namespace sccl;
 static constexpr unsigned mostSpread = 64, mostBlocks = 64;
 
 unsigned sccl::spreadOf(uint64_t own, const std::vector<uint64_t> &others,
-                        bool handlesArrivals) {
+                        bool handlesArrivals, unsigned most) {
+  most = most == 0 ? mostSpread : std::min(most, mostSpread);
   uint64_t sum = std::accumulate(others.begin(), others.end(), uint64_t(0));
   if (handlesArrivals)
     own *= 2;
   unsigned spread = 1;
   // own / spread is more than 1.5 times the mean.
-  while (sum != 0 && spread < mostSpread &&
+  while (sum != 0 && 2 * spread <= most &&
          2 * own * others.size() > 3 * sum * spread)
     spread *= 2;
   return spread;
 }
 
+unsigned sccl::spreadWithin(unsigned smBudget, unsigned blocks,
+                            uint64_t channels) {
+  if (smBudget == 0)
+    return 0;
+  uint64_t all = smBudget / std::max(blocks, 1u);
+  return all > channels ? unsigned(all - channels + 1) : 1;
+}
+
 unsigned sccl::blocksToFill(const Topology &topology,
                             const std::vector<double> &rates, double blockRate,
                             const std::vector<unsigned> &links,
-                            uint64_t channels) {
+                            uint64_t channels, unsigned smBudget) {
   std::vector<unsigned> uses(topology.links().size());
   for (unsigned link : links)
     ++uses[link];
@@ -47,7 +56,7 @@ unsigned sccl::blocksToFill(const Topology &topology,
       most =
           std::max(most, std::ceil(spare * rates[limit] / (blockRate * sum)));
   }
-  constexpr uint64_t mostOfRank = 128;
+  uint64_t mostOfRank = smBudget ? smBudget : 128;
   uint64_t room =
       std::max<uint64_t>(mostOfRank / std::max<uint64_t>(channels, 1), 1);
   return unsigned(std::min(most, double(std::min<uint64_t>(mostBlocks, room))));

@@ -70,8 +70,8 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
     programs.addPass(
         coll::createRemoveRedundantSync({.explain = options.explain}));
   }
-  programs.addPass(
-      coll::createSpreadChannels({.blocksPerLink = options.blocksPerLink}));
+  programs.addPass(coll::createSpreadChannels(
+      {.blocksPerLink = options.blocksPerLink, .smBudget = options.smBudget}));
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
@@ -89,6 +89,7 @@ LoweringOptions sccl::messageLowering(LoweringOptions options) {
   options.steps = options.throughScratch = options.doubleBuffer = false;
   options.ll = options.virtualRanks = options.traced = false;
   options.blocksPerLink = 1;
+  options.smBudget = 0;
   options.codeShape = CodeShapeChoice::Table;
   return options;
 }

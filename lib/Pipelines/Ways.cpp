@@ -55,6 +55,8 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   base.pieces = way.pieces;
   base.pieceDistance = way.order.distance;
   base.pieceRounds = way.order.inRounds;
+  if (base.smBudget == 0)
+    base.smBudget = way.smBudget;
   base.steps = runsBySteps(base);
   // Functions of steps wait for nobody.
   base.virtualRanks &= !base.steps;
@@ -76,6 +78,7 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
     way.protocol = options.doubleBuffer ? Protocol::Eager : Protocol::Direct;
   way.pieces = options.pieces;
   way.order = {options.pieceDistance, options.pieceRounds};
+  way.smBudget = options.smBudget;
   return way;
 }
 

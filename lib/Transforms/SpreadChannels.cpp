@@ -68,7 +68,7 @@ static bool hasBlocks(TopologyOp op) {
 /// As many blocks as the clock of `op`, which is `topology`, asks for; 1 if it
 /// does not say what they send.
 static unsigned chooseBlocks(ProgramOp program, TopologyOp op,
-                             const Topology &topology) {
+                             const Topology &topology, unsigned smBudget) {
   std::optional<Timing> timing = timingOf(op, topology);
   if (!timing || timing->sendRate == 0)
     return 1;
@@ -81,7 +81,22 @@ static unsigned chooseBlocks(ProgramOp program, TopologyOp op,
       links.insert(links.end(), channel.getSpread(), *link);
   });
   return blocksToFill(topology, timing->rates, timing->sendRate, links,
-                      channels);
+                      channels, smBudget);
+}
+
+/// Fails if a rank has more blocks than `smBudget`, unless that is 0.
+static LogicalResult checkBudget(ProgramOp program, unsigned smBudget) {
+  if (smBudget == 0)
+    return success();
+  for (RankOp rank : program.getBody().getOps<RankOp>()) {
+    uint64_t blocks = countSpread(rank) * program.getBlocks();
+    if (blocks > smBudget)
+      return rank.emitOpError()
+             << "needs at least " << blocks << " multiprocessors, "
+             << program.getBlocks() << " for each of its channels, and "
+             << "sm-budget is " << smBudget;
+  }
+  return success();
 }
 
 namespace {
@@ -93,10 +108,11 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
     ProgramOp program = getOperation();
     for (RankOp rank : program.getBody().getOps<RankOp>()) {
       ChannelOp local;
-      uint64_t own = 0;
+      uint64_t own = 0, channels = 0;
       std::vector<uint64_t> others;
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
         uint64_t accesses = accessesOf(channel);
+        ++channels;
         if (channel.getPeer() == rank.getRank()) {
           local = channel;
           own = accesses;
@@ -105,14 +121,18 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         }
       }
       if (local)
-        local.setSpread(spreadOf(own, others, handlesArrivals(local)));
+        local.setSpread(
+            spreadOf(own, others, handlesArrivals(local),
+                     spreadWithin(smBudget, blocksPerLink, channels)));
     }
     auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
         program, program.getTopologyAttr());
-    if (blocksPerLink != 0 || !op || !hasBlocks(op))
-      return;
-    if (const Problem *problem = getAnalysis<ProblemAnalysis>().get())
-      program.setBlocks(chooseBlocks(program, op, problem->topology));
+    if (blocksPerLink == 0 && op && hasBlocks(op))
+      if (const Problem *problem = getAnalysis<ProblemAnalysis>().get())
+        program.setBlocks(
+            chooseBlocks(program, op, problem->topology, smBudget));
+    if (failed(checkBudget(program, smBudget)))
+      signalPassFailure();
   }
 };
 } // namespace

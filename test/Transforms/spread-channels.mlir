@@ -1,5 +1,8 @@
 // RUN: sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=0}))" | FileCheck %s
 // RUN: sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=7}))" | FileCheck %s --check-prefix=GIVEN
+// RUN: sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=0 sm-budget=6}))" | FileCheck %s --check-prefix=SIX
+// RUN: sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=0 sm-budget=4}))" | FileCheck %s --check-prefix=FOUR
+// RUN: not sccl-opt %s -pass-pipeline="builtin.module(coll.program(coll-spread-channels{blocks-per-link=0 sm-budget=1}))" 2>&1 | FileCheck %s --check-prefix=ONE
 
 // A block sends 25 GB/s, and a quarter more is needed than the 60 of a link. The
 // reduction has 4 accesses of a chunk, and the put 2: each block is to have half.
@@ -12,6 +15,15 @@
 // GIVEN-LABEL: coll.program @sum
 // GIVEN-SAME:    blocks = 1 {
 // GIVEN:           coll.channel to 0 spread = 4 {
+
+// Rank 0 has five times as many blocks in all, and with a spread of 2 three.
+// SIX-LABEL:   coll.program @sum
+// SIX-SAME:      blocks = 1 {
+// SIX:             coll.channel to 0 spread = 4 {
+// FOUR-LABEL:  coll.program @sum
+// FOUR-SAME:     blocks = 1 {
+// FOUR:            coll.channel to 0 spread = 2 {
+// ONE:         error: 'coll.rank' op needs at least 2 multiprocessors, 1 for each of its channels, and sm-budget is 1
 
 coll.topology @four ranks = 4 {
   coll.link 0 -> 1 bandwidth = 1

@@ -91,6 +91,11 @@ static cl::opt<bool>
               cl::desc("Take only programs in which all ranks get "
                        "bit-identical reductions"),
               cl::sub(planCommand()));
+static cl::opt<unsigned>
+    smBudget("sm-budget",
+             cl::desc("Multiprocessors of a GPU that a collective may take, a "
+                      "thread block each; 0 means no limit"),
+             cl::init(0), cl::sub(planCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(planCommand()));
 
@@ -321,6 +326,7 @@ static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
 static LoweringOptions loweringOptions() {
   LoweringOptions options = lowering.get();
   options.identical = identical;
+  options.smBudget = smBudget;
   return options;
 }
 

@@ -144,8 +144,10 @@ struct ScheduleFile {
 };
 } // namespace
 
-static std::vector<ScheduleFile>
-textsOf(const Fabric &fabric, const RankGroups &boxes, const Advice &advice) {
+static std::vector<ScheduleFile> textsOf(const Fabric &fabric,
+                                         const RankGroups &boxes,
+                                         const Advice &advice,
+                                         unsigned smBudget) {
   std::vector<ScheduleFile> result;
   ScheduleFiles files = filesOf(advice);
   for (const auto &[name, chosen] : files.all()) {
@@ -156,10 +158,12 @@ textsOf(const Fabric &fabric, const RankGroups &boxes, const Advice &advice) {
                        unsigned(schedule.steps.size()), schedule.rounds());
     std::string certificate =
         candidate->bound ? printCertificate(candidate->bound->certificate) : "";
+    std::vector<coll::Way> ways = chosen.ways;
+    for (coll::Way &way : ways)
+      way.smBudget = smBudget;
     result.push_back(
-        {name,
-         scheduleText(*instance, boxes, schedule, certificate, chosen.ways,
-                      &fabric.timing, llvm::sys::path::stem(name))});
+        {name, scheduleText(*instance, boxes, schedule, certificate, ways,
+                            &fabric.timing, llvm::sys::path::stem(name))});
   }
   return result;
 }
@@ -179,7 +183,8 @@ bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
                          const LoweringOptions &options) {
   if (output.empty())
     return true;
-  std::vector<ScheduleFile> files = textsOf(fabric, boxes, advice);
+  std::vector<ScheduleFile> files =
+      textsOf(fabric, boxes, advice, options.smBudget);
   if (targets.empty())
     return writeFolder(files);
   PlanCompileRequest request;

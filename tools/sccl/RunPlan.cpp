@@ -81,8 +81,10 @@ static LoweringOptions lowerFor(const RunRequest &request,
                                 mlir::ModuleOp module) {
   const LoweringOptions &given = request.lowering;
   auto schedules = module.getOps<coll::ScheduleOp>();
+  coll::Way asked = wayOf(given);
+  asked.smBudget = 0; // ways of the schedule can have it
   bool asksForWay = given.transport != TransportChoice::Given || given.steps ||
-                    !given.links.empty() || wayOf(given) != coll::Way();
+                    !given.links.empty() || asked != coll::Way();
   if (asksForWay || !llvm::hasSingleElement(schedules))
     return given;
   std::vector<coll::Way> ways = coll::importWays(*schedules.begin());

@@ -103,6 +103,11 @@ def Lowering_blocksPerLink
   let isRepeatable = true;
 }
 
+def Lowering_smBudget
+    : LoweringOption<"smBudget", "sm-budget", "unsigned", "0", "GPU",
+                     "Multiprocessors of a GPU that a collective may take, a "
+                     "thread block each; 0 means no limit">;
+
 // Of code.
 
 def Lowering_element
@@ -161,7 +166,7 @@ defvar Lowering_all = [
   Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
   Lowering_doubleBuffer, Lowering_ll, Lowering_identical,
-  Lowering_blocksPerLink, Lowering_element, Lowering_reduction,
+  Lowering_blocksPerLink, Lowering_smBudget, Lowering_element, Lowering_reduction,
   Lowering_codeShape, Lowering_blockSize, Lowering_virtualRanks,
   Lowering_residency, Lowering_residentBlocks, Lowering_audit,
   Lowering_cacheBytes, Lowering_traced];

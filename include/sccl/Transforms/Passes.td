@@ -372,10 +372,13 @@ def SpreadChannels : Pass<"coll-spread-channels", "::sccl::coll::ProgramOp"> {
     With `blocks-per-link=0` it also sets `blocks` of the program: as many as fill
     the limits of the topology by what its `coll.timing` says that a block sends.
 
+    With `sm-budget` no rank gets more blocks than that. Fails if a block for each
+    of its channels is more.
+
     Example: test/Transforms/spread-channels.mlir.
   }];
   let options = [
-    Lowering_blocksPerLink
+    Lowering_blocksPerLink, Lowering_smBudget
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }

@@ -21,7 +21,7 @@ using namespace sccl::coll;
 LogicalResult
 WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Transport,
                 Protocol, unsigned pieces, unsigned distance, PieceOrder,
-                DenseI64ArrayAttr bestAt) {
+                unsigned, DenseI64ArrayAttr bestAt) {
   constexpr unsigned limit = 1 << 20;
   if (pieces - 1 >= limit || distance - 1 >= limit) // way_c1
     return emitError() << "has " << pieces << " pieces at a distance of "
@@ -54,7 +54,8 @@ std::vector<Way> coll::importWays(ScheduleOp op) {
     Way &way =
         ways.emplace_back(attribute.getTransport(), attribute.getProtocol(),
                           attribute.getPieces(),
-                          sccl::PieceOrder{attribute.getDistance(), inRounds});
+                          sccl::PieceOrder{attribute.getDistance(), inRounds},
+                          attribute.getSmBudget());
     if (!attribute.getBestAt())
       continue;
     for (ArrayRef<int64_t> numbers = attribute.getBestAt().asArrayRef();
@@ -79,6 +80,7 @@ ArrayAttr coll::exportWays(MLIRContext *context, ArrayRef<Way> ways) {
     attributes.push_back(WayAttr::get(
         context, way.transport, way.protocol, way.pieces, way.order.distance,
         way.order.inRounds ? PieceOrder::Rounds : PieceOrder::Steps,
+        way.smBudget,
         numbers.empty() ? DenseI64ArrayAttr()
                         : DenseI64ArrayAttr::get(context, numbers)));
   }

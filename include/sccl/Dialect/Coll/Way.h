@@ -24,10 +24,11 @@ struct Way {
   Protocol protocol = Protocol::Direct;
   unsigned pieces = 1;
   sccl::PieceOrder order = {}; ///< `distance` and `order` of the attribute
+  unsigned smBudget = 0;
   std::vector<SizedTime> bestAt = {};
 
   /// Ways with the same key give the same program.
-  auto key() const { return std::tuple(transport, protocol, cut()); }
+  auto key() const { return std::tuple(transport, protocol, cut(), smBudget); }
   /// How chunks are cut: one piece has no order.
   std::pair<unsigned, sccl::PieceOrder> cut() const {
     return {pieces, pieces > 1 ? order : sccl::PieceOrder()};
