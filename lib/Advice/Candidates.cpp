@@ -298,7 +298,8 @@ static Implementation overlapped(Implementation implementation,
   return implementation;
 }
 
-/// Points as they are, and, if they have several steps, pipelined.
+/// Points as they are, and pipelined if there is something to overlap: several
+/// steps, or a reduction of what has come.
 static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
                       const Frontier &frontier,
                       std::vector<Candidate> &candidates,
@@ -310,7 +311,7 @@ static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
     if (!collective)
       continue;
     Implementation whole{std::move(*collective), point.schedule.get()};
-    if (whole.schedule.steps.size() > 1)
+    if (whole.schedule.steps.size() > 1 || whole.collective.combining())
       pipelined.add(overlapped(whole, topology));
     std::optional<LowerBound> bound;
     if (point.bound)
