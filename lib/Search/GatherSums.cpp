@@ -9,7 +9,6 @@
 
 #include "Solver/Quotient.h"
 
-#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/GatheredSums.h"
 #include "sccl/Solver/Makers.h"
 
@@ -88,17 +87,10 @@ GatherSums::implement(const FrontierPoint &gather) const {
 std::optional<FrontierPoint>
 GatherSums::makePoint(Result<Implementation> sum,
                       const FrontierPoint &gather) const {
-  if (!sum || checkSchedule(problem.topology, sum->collective, sum->schedule))
+  if (!sum)
     return std::nullopt;
-  unsigned steps = unsigned(sum->schedule.steps.size());
-  unsigned rounds = sum->schedule.rounds();
-  return FrontierPoint{sum->collective.chunks(),
-                       steps,
-                       rounds,
-                       std::move(sum->schedule),
-                       "compose/" + gather.engine,
-                       gather.seconds,
-                       nullptr};
+  return checkedPoint(problem.topology, std::move(*sum),
+                      "compose/" + gather.engine, gather.seconds);
 }
 
 std::optional<FrontierPoint> GatherSums::addedOnArrival(unsigned steps) const {

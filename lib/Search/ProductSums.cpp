@@ -11,7 +11,6 @@
 
 #include "Solver/Quotient.h"
 
-#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Scaling.h"
 #include "sccl/Solver/Makers.h"
@@ -178,11 +177,8 @@ pointOf(const Topology &topology, unsigned chunks, Schedule schedule) {
     return std::nullopt;
   fitRounds(schedule, topology);
   schedule.normalize();
-  if (checkSchedule(topology, *collective, schedule))
-    return std::nullopt;
-  unsigned rounds = schedule.rounds(), steps = unsigned(schedule.steps.size());
-  return FrontierPoint{chunks,    steps, rounds, std::move(schedule),
-                       "compose", 0,     nullptr};
+  return checkedPoint(topology, {std::move(*collective), std::move(schedule)},
+                      "compose", /*seconds=*/0);
 }
 
 std::optional<FrontierPoint> ProductSums::at(unsigned steps) {

@@ -299,6 +299,19 @@ StepSearch::fromTreesToAll(const TreeSynthesis::Wanted &wanted,
   return point;
 }
 
+std::optional<FrontierPoint> sccl::checkedPoint(const Topology &topology,
+                                                Implementation found,
+                                                std::string engine,
+                                                double seconds) {
+  auto &[collective, schedule] = found;
+  if (checkSchedule(topology, collective, schedule))
+    return std::nullopt;
+  unsigned steps = unsigned(schedule.steps.size()), rounds = schedule.rounds();
+  return FrontierPoint{
+      collective.chunks(), steps,   rounds, std::move(schedule),
+      std::move(engine),   seconds, nullptr};
+}
+
 StepSearch::Point
 StepSearch::fromTreesToSome(const TreeSynthesis::Wanted &wanted,
                             const SearchLimits &limits) {
@@ -314,17 +327,13 @@ StepSearch::fromTreesToSome(const TreeSynthesis::Wanted &wanted,
           ? problem().collectiveOf(unsigned(chunks))
           : Result<Collective>(Error{"too many chunks"});
   Schedule schedule = cutChunks(found->schedule, scale, /*roundsFactor=*/1);
-  if (!collective || checkSchedule(problem().topology, *collective, schedule))
+  if (!collective)
     return std::nullopt;
-  unsigned rounds = schedule.rounds(), count = unsigned(schedule.steps.size());
-  FrontierPoint point{unsigned(chunks),
-                      count,
-                      rounds,
-                      std::move(schedule),
-                      std::string(problem().treeEngine()),
-                      clock.elapsedSeconds(),
-                      nullptr};
-  best = point.bandwidth();
+  Point point = checkedPoint(
+      problem().topology, {std::move(*collective), std::move(schedule)},
+      std::string(problem().treeEngine()), clock.elapsedSeconds());
+  if (point)
+    best = point->bandwidth();
   return point;
 }
 

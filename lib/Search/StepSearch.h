@@ -123,6 +123,12 @@ struct Candidate {
   Rational bandwidth() const { return Rational(rounds, chunks); }
 };
 
+/// `found` as a point, by `engine` in `seconds`; nothing if the checker refuses
+/// it.
+std::optional<FrontierPoint> checkedPoint(const Topology &topology,
+                                          Implementation found,
+                                          std::string engine, double seconds);
+
 /// The search at one number of steps. It is asked again and again, with more
 /// work each time.
 class StepSearch {
