@@ -271,9 +271,10 @@ private:
           Values without = sums;
           Value data = next.data[i * lines + line];
           builder.add(sums, cast(data, builder.memoryType()), average);
+          if (!used[i])
+            continue;
           for (auto [sum, old] : llvm::zip(sums, without))
-            if (used[i])
-              sum = code.select(used[i], sum, old);
+            sum = code.select(used[i], sum, old);
         }
         llvm::append_range(after, sums);
       }
@@ -295,11 +296,14 @@ private:
     const LineShape &lines = access->shape;
     // Conversions of 8 bits are long, and each term of a group has its own.
     bool isLong = reduction->op.element.saturates();
-    unsigned group = lines.size || isLong ? 1 : std::max(4 / lines.count, 1u);
+    bool isAlone = lines.size || isLong; // a term after the other
+    unsigned group = isAlone ? 1 : std::max(4 / lines.count, 1u);
     now.append({place, terms});
     TermLoops loops{code, apart, add};
-    if (group == 4)
-      now = loops.build(now, llTermsAtOnce, group /= 2);
+    if (!isAlone && lines.count == 1) {
+      group = 2;
+      now = loops.build(now, llTermsAtOnce, /*few=*/group);
+    }
     for (; group > 0; group /= 2)
       now = loops.build(now, group, group - 1);
     return Values(ArrayRef(now).drop_back(2));
