@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what the .td files and docs/Checks.md promise about tests.
+"""Checks what documents and .td files say against the sources and the tests.
 
 usage: check-docs.py SOURCE-DIR
 
@@ -7,6 +7,8 @@ usage: check-docs.py SOURCE-DIR
   a symbol that begins with the label, such as @send_c2_absent_link.
 - Each check of docs/Checks.md, such as D1, is named in code and in tests.
 - Each pass of include/ names an example file, which exists and runs the pass.
+- Each environment variable that lib/, tools/ or python/ reads has a row in SECURITY.md,
+  and no others have.
 """
 import pathlib
 import re
@@ -59,16 +61,35 @@ def passes_without_example(root):
     return count, problems
 
 
+def variables_without_row(root):
+    read = set()
+    for folder in "lib", "tools", "python":
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix not in {".cpp", ".c", ".py"}:
+                continue
+            text = file.read_text()
+            read |= set(re.findall(r'"(SCCL_[A-Z_]+|CUDA_(?:ROOT|HOME|PATH))"', text))
+            read |= set(re.findall(r'(?:getenv\(|environ\.get\()"(\w+)"', text))
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", (root / "SECURITY.md").read_text(), flags=re.M)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    problems = [f"SECURITY.md has no row for {name}" for name in read - named]
+    problems += [f"nothing reads {name}, a row of SECURITY.md" for name in named - read]
+    return len(read), problems
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     labels, problems = labels_without_test(root)
     passes, more = passes_without_example(root)
     checks, others = checks_without_mention(root)
-    problems += more + others
+    variables, unknown = variables_without_row(root)
+    problems += more + others + unknown
     for problem in sorted(problems):
         print(f"check-docs: {problem}")
-    print(f"{labels} labels, {passes} passes, {checks} checks, {len(problems)} problems")
-    return 1 if problems or 0 in (labels, passes, checks) else 0
+    counts = [labels, passes, checks, variables]
+    print("{} labels, {} passes, {} checks, {} variables, ".format(*counts), end="")
+    print(f"{len(problems)} problems")
+    return 1 if problems or 0 in counts else 0
 
 
 if __name__ == "__main__":

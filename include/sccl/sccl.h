@@ -234,8 +234,8 @@ SCCL_API const char *scclGetLastErrorMessage(void);
 SCCL_API scclResult scclReportError(scclResult code, const char *message);
 
 /**
- * Reads and checks a plan. The code in it is trusted as a shared library is;
- * its hash guards against damage, not against malice. Thread-safe.
+ * Reads and checks a plan. Its code is trusted as a library's is: a hash tells
+ * damage, not malice. Refuses what others may write, SECURITY.md. Thread-safe.
  */
 SCCL_API scclResult scclPlanLoad(const char *path, scclPlan *plan);
 /** The same from memory, which is copied. Thread-safe. */

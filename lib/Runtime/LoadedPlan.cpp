@@ -9,6 +9,8 @@
 
 #include "Fork.h"
 
+#include "sccl/Plan/PlanFile.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
@@ -33,6 +35,8 @@ Status PlanSource::open(const char *path) {
   size = uint64_t(info.st_size);
   if (!S_ISREG(info.st_mode))
     return {scclErrorInvalidPlan, std::string(path) + " is no regular file"};
+  if (std::optional<Error> error = plan::checkWriters(descriptor, path))
+    return {scclErrorInvalidPlan, error->message};
   return {};
 }
 
@@ -75,6 +79,8 @@ Status sccl::loadPlan(std::unique_ptr<PlanSource> source,
   Result<plan::PlanView> view = plan::parseHead(head, fileBytes);
   if (!view)
     return {scclErrorInvalidPlan, view.error()};
+  if (std::optional<Error> error = plan::leaveAllowedCode(view->manifest))
+    return {scclErrorInvalidPlan, error->message};
   auto loaded = std::make_shared<LoadedPlan>();
   loaded->view = std::move(*view);
   loaded->source = std::move(source);

@@ -28,7 +28,7 @@ public:
   PlanSource(const PlanSource &) = delete;
   ~PlanSource();
 
-  /// Fails if `path` is no regular file.
+  /// Fails if `path` is no regular file, or one that others may write.
   Status open(const char *path);
   uint64_t fileBytes() const { return size; }
   /// Reads `count` bytes; fewer if the file has become shorter, which hashes

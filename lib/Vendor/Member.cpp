@@ -102,7 +102,7 @@ struct Settings {
     problem = libraryProblem();
     readDevice();
     readTimeout();
-    const char *path = std::getenv("SCCL_PLAN_PATH");
+    const char *path = secure_getenv("SCCL_PLAN_PATH");
     std::string rest = path ? path : "";
     while (!rest.empty() && problem.empty()) {
       size_t end = std::min(rest.find(':'), rest.size());

@@ -35,7 +35,7 @@ static void *openFirst(std::initializer_list<const char *> names) {
 
 /// What SCCL_NCCL_LIBRARY names; null if it is not set. "none", or nothing, is
 /// no library.
-static const char *givenName() { return std::getenv("SCCL_NCCL_LIBRARY"); }
+static const char *givenName() { return secure_getenv("SCCL_NCCL_LIBRARY"); }
 static bool isNone(const char *name) {
   return !*name || !std::strcmp(name, "none");
 }

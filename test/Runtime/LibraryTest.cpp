@@ -94,6 +94,90 @@ TEST(Library, RefusesAPipeWithoutWaiting) {
   unlink(path.c_str());
 }
 
+namespace {
+/// A value that an environment variable has while this lives.
+struct Setting {
+  Setting(const char *name, const char *value) : name(name) {
+    setenv(name, value, 1);
+  }
+  ~Setting() { unsetenv(name); }
+  Setting(const Setting &) = delete;
+  const char *name;
+};
+} // namespace
+
+/// A plan is code: whoever may write its file is who the process obeys.
+TEST(Library, RefusesPlansThatOthersMayWrite) {
+  std::string path =
+      testing::TempDir() + "sccl-shared-" + std::to_string(getpid());
+  std::ofstream(path, std::ios::binary) << readFile(allReduce);
+  auto load = [&] {
+    scclPlan plan = nullptr;
+    scclResult result = scclPlanLoad(path.c_str(), &plan);
+    scclPlanDestroy(plan);
+    return result;
+  };
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  EXPECT_EQ(load(), scclSuccess);
+  ASSERT_EQ(chmod(path.c_str(), 0646), 0);
+  EXPECT_EQ(load(), scclErrorInvalidPlan);
+  EXPECT_TRUE(messageHas(path + " is code that may be changed by all users"));
+  ASSERT_EQ(chmod(path.c_str(), 0664), 0);
+  EXPECT_EQ(load(), scclErrorInvalidPlan);
+  EXPECT_TRUE(messageHas("changed by its group"));
+  {
+    Setting any("SCCL_PLAN_WRITERS", "any");
+    EXPECT_EQ(load(), scclSuccess);
+    Setting wrong("SCCL_PLAN_WRITERS", "me");
+    EXPECT_EQ(load(), scclErrorInvalidPlan);
+    EXPECT_TRUE(messageHas("SCCL_PLAN_WRITERS is 'me', expected any"));
+  }
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  EXPECT_EQ(load(), scclSuccess);
+  if (chown(path.c_str(), geteuid() + 4242, -1) == 0) { // root alone may
+    EXPECT_EQ(load(), scclErrorInvalidPlan);
+    EXPECT_TRUE(messageHas("owner, user " + std::to_string(geteuid() + 4242)));
+  }
+  unlink(path.c_str());
+}
+
+TEST(Library, ExecutesNothingButPTXIfToldSo) {
+  std::string bytes = readFile(ptxOnly);
+  Result<plan::Plan> assembled = plan::readPlan(bytes);
+  ASSERT_TRUE(assembled);
+  for (plan::KernelInfo &kernel : assembled->manifest.kernels)
+    kernel.format = "cubin";
+  std::string cubin = *plan::serialize(*assembled);
+  auto load = [](const std::string &bytes) {
+    scclPlan plan = nullptr;
+    scclResult result = scclPlanLoadMemory(bytes.data(), bytes.size(), &plan);
+    scclPlanDestroy(plan);
+    return result;
+  };
+  EXPECT_EQ(load(cubin), scclSuccess);
+  Setting ptx("SCCL_PLAN_CODE", "ptx");
+  EXPECT_EQ(load(bytes), scclSuccess);
+  for (const std::string &machineCode : {cubin, readFile(allReduce)}) {
+    EXPECT_EQ(load(machineCode), scclErrorInvalidPlan);
+    EXPECT_TRUE(messageHas("no PTX, and SCCL_PLAN_CODE=ptx allows nothing"));
+  }
+  Setting wrong("SCCL_PLAN_CODE", "PTX");
+  EXPECT_EQ(load(bytes), scclErrorInvalidPlan);
+  EXPECT_TRUE(messageHas("SCCL_PLAN_CODE is 'PTX', expected ptx"));
+}
+
+/// Of a plan with code of both kinds, CPUs get none.
+TEST(Library, LeavesHostCodeAloneIfToldSo) {
+  Setting ptx("SCCL_PLAN_CODE", "ptx");
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [](const RankEnd &end) {
+              Member member;
+              return check(member.join(end, bothKinds) ==
+                                   scclErrorUnsupported &&
+                               messageHas("it has code for: sm_90"),
+                           "host code");
+            }));
+}
+
 /// The time does not depend on code for other devices.
 TEST(Library, LoadsFast) {
   std::string bytes = readFile(allReduce);

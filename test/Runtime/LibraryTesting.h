@@ -33,6 +33,8 @@ inline const char *const allToAll = SCCL_TEST_PLANS "/pair-all_to_all.sccl";
 inline const char *const copiedAllToAll =
     SCCL_TEST_PLANS "/pair-dma-all_to_all.sccl";
 inline const char *const ptxOnly = SCCL_TEST_PLANS "/pair-ptx.sccl";
+inline const char *const bothKinds =
+    SCCL_TEST_PLANS "/pair-traced-all_reduce.sccl";
 
 /// A plan and a communicator that go when the test ends.
 struct Member {

@@ -261,7 +261,7 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
 }
 
 int driver::benchMain() {
-  std::optional<LoadedPlan> plan = loadPlan(input);
+  std::optional<LoadedPlan> plan = loadPlanToRun(input);
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
   if (!plan || !sizes ||
       !reduces(plan->view.manifest, findGiven({&reduction})))

@@ -9,9 +9,11 @@
 #include "Plans.h"
 #include "WrongFile.h"
 
+#include "sccl/Plan/PlanFile.h"
 #include "sccl/Plan/SizeTables.h"
 #include "sccl/Plan/Sources.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -33,30 +35,58 @@ bool driver::isPlanFile(llvm::StringRef path) {
   return path.ends_with(".sccl");
 }
 
-std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
+/// The bytes of the file `path`. With `toRun` they are code that will be
+/// executed. Prints an error and returns null if there are none.
+static std::unique_ptr<llvm::MemoryBuffer> readFile(llvm::StringRef path,
+                                                    bool toRun) {
+  namespace fs = llvm::sys::fs;
   // Opening a pipe that nobody writes to would block.
-  llvm::sys::fs::file_status status;
-  if (!llvm::sys::fs::status(path, status) &&
-      status.type() != llvm::sys::fs::file_type::regular_file) {
+  fs::file_status status;
+  if (!fs::status(path, status) &&
+      status.type() != fs::file_type::regular_file) {
     fail(path + " is no regular file");
-    return std::nullopt;
+    return nullptr;
   }
+  auto report = [&](std::error_code error) {
+    fail("cannot read " + path + ": " + error.message());
+    return nullptr;
+  };
+  llvm::Expected<fs::file_t> file = fs::openNativeFileForRead(path);
+  if (!file)
+    return report(llvm::errorToErrorCode(file.takeError()));
+  auto close = llvm::make_scope_exit([&] { fs::closeFile(*file); });
+  if (toRun)
+    if (std::optional<Error> error = plan::checkWriters(*file, path.str())) {
+      fail(error->message);
+      return nullptr;
+    }
   // Whoever maps a file that somebody cuts off gets a signal. LLVM maps what
   // needs no null at its end.
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/true,
-                                            /*IsVolatile=*/true);
-  if (!buffer) {
-    fail("cannot read " + path + ": " + buffer.getError().message());
+  auto buffer = llvm::MemoryBuffer::getOpenFile(*file, path, /*FileSize=*/-1,
+                                                /*RequiresNullTerminator=*/true,
+                                                /*IsVolatile=*/true);
+  return buffer ? std::move(*buffer) : report(buffer.getError());
+}
+
+static std::optional<LoadedPlan> load(llvm::StringRef path, bool toRun) {
+  std::unique_ptr<llvm::MemoryBuffer> buffer = readFile(path, toRun);
+  if (!buffer)
     return std::nullopt;
-  }
-  Result<plan::PlanView> view = plan::parseWhole((*buffer)->getBuffer());
+  Result<plan::PlanView> view = plan::parseWhole(buffer->getBuffer());
   if (!view) {
-    if (!isWrongFile(path, (*buffer)->getBuffer(), FileKind::Plan))
+    if (!isWrongFile(path, buffer->getBuffer(), FileKind::Plan))
       fail(path + ": " + view.error());
     return std::nullopt;
   }
-  return LoadedPlan{std::move(*buffer), std::move(*view)};
+  return LoadedPlan{std::move(buffer), std::move(*view)};
+}
+
+std::optional<LoadedPlan> driver::loadPlan(llvm::StringRef path) {
+  return load(path, /*toRun=*/false);
+}
+
+std::optional<LoadedPlan> driver::loadPlanToRun(llvm::StringRef path) {
+  return load(path, /*toRun=*/true);
 }
 
 std::set<unsigned> driver::sourceBlobs(const plan::Manifest &manifest) {

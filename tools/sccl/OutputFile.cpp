@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Driver.h"
+#include "Plans.h"
 
 #include "llvm/Support/FileSystem.h"
 
@@ -51,17 +52,30 @@ static std::error_code syncToDisk(int file) {
   return {errno, std::generic_category()};
 }
 
+/// Gives the new `file` the permissions of the one that it replaces, if any. A
+/// plan that others may write would not be executed.
+static std::error_code setPermissions(llvm::StringRef target, int file) {
+  fs::file_status status;
+  bool isReplaced = !fs::status(target, status);
+  if (!isReplaced)
+    if (std::error_code error = fs::status(file, status))
+      return error;
+  fs::perms permissions = status.permissions();
+  if (isPlanFile(target))
+    permissions = permissions & ~(fs::group_write | fs::others_write);
+  else if (!isReplaced)
+    return {};
+  return fs::setPermissions(file, permissions);
+}
+
 /// Writes to a temporary file beside `path` and renames it, so that nobody sees
-/// half of it. A file that is replaced leaves its permissions.
+/// half of it.
 static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef contents) {
   llvm::SmallString<128> target;
   llvm::Expected<fs::TempFile> file = createTemporary(path, target);
   if (!file)
     return file.takeError();
-  std::error_code error;
-  fs::file_status status;
-  if (!fs::status(target, status))
-    error = fs::setPermissions(file->FD, status.permissions());
+  std::error_code error = setPermissions(target, file->FD);
   llvm::raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
   stream << contents;
   stream.flush();

@@ -41,6 +41,8 @@ struct LoadedPlan {
 bool isPlanFile(llvm::StringRef path);
 /// Reads a plan. Prints an error and returns nothing if it cannot.
 std::optional<LoadedPlan> loadPlan(llvm::StringRef path);
+/// The same for a plan that will be executed, which nobody else may write.
+std::optional<LoadedPlan> loadPlanToRun(llvm::StringRef path);
 
 /// The blobs with the modules that programs were lowered from.
 std::set<unsigned> sourceBlobs(const plan::Manifest &manifest);

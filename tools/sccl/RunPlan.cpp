@@ -102,7 +102,7 @@ static LoweringOptions lowerFor(const RunRequest &request,
 static std::optional<HostPlan> planFor(const RunRequest &request,
                                        RanksAs kind) {
   if (isPlanFile(request.path)) {
-    std::optional<LoadedPlan> loaded = loadPlan(request.path);
+    std::optional<LoadedPlan> loaded = loadPlanToRun(request.path);
     if (!loaded)
       return std::nullopt;
     return HostPlan{loaded->file->getBuffer().str(),

@@ -262,7 +262,7 @@ static int tuneRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
 }
 
 int driver::tuneMain() {
-  std::optional<LoadedPlan> plan = loadPlan(input);
+  std::optional<LoadedPlan> plan = loadPlanToRun(input);
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!plan || !sizes || !kind ||
