@@ -18,7 +18,8 @@ int main(int argc, char **argv) {
   MPI_Comm_size(world, &ranks);
   float send[] = {1, 2, 3, (float)rank}, recv[4];
   if (argc != 2 || scclPlanLoad(argv[1], &plan) ||
-      scclCommInit(rank, ranks, gather, &world, NULL, &comm) || scclCommLoad(comm, plan) ||
+      scclCommInit(rank, ranks, gather, &world, NULL, &comm) ||
+      scclCommLoad(comm, plan) ||
       scclAllReduce(send, recv, 4, scclFloat32, scclSum, comm, NULL)) {
     fprintf(stderr, "rank %d: %s\n", rank, scclGetLastErrorMessage());
     MPI_Abort(world, 1);

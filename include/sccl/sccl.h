@@ -133,8 +133,8 @@ typedef struct scclConfig {
 /** A message that has ended. */
 typedef struct scclCompletion {
   int request;
-  int error;    /**< 0, or what `errorText` knows */
-  int peer;     /**< who has sent it; undefined for what was sent */
+  int error; /**< 0, or what `errorText` knows */
+  int peer;  /**< who has sent it; undefined for what was sent */
   /** That were received, or more than there was room for if the message was
    * longer; undefined for what was sent. */
   size_t bytes;
@@ -176,12 +176,11 @@ typedef struct scclTransport {
    * `failed` peers may be gone. */
   void (*close)(void *context, int failed);
   const char *(*errorText)(void *context, int error);
-  /** Collective. Makes one of the ranks with the same `color`, numbered by `key`,
-   * and by their present number where keys are equal; none for those with a
-   * negative colour. It may outlive this one. Null: scclCommSplit is not
+  /** Collective. Makes one of the ranks with the same `color`, numbered by
+   * `key`, and by their present number where keys are equal; none for those
+   * with a negative colour. It may outlive this one. Null: scclCommSplit is not
    * supported. */
-  int (*split)(void *context, int color, int key,
-               struct scclTransport *result);
+  int (*split)(void *context, int color, int key, struct scclTransport *result);
   /** Not 0: any one thread may call these functions at a time, whatever others
    * do. Then scclLaunchAsync has a thread of its own. */
   int anyThread;
@@ -209,12 +208,12 @@ typedef enum scclPath SCCL_INT {
 
 /** What a launch executes, and why. */
 typedef struct scclChoice {
-  size_t size;       /**< set to sizeof(scclChoice) before the call */
-  int program;       /**< index into the plan's programs */
-  scclPath path;     /**< scclPathDirect only holds if all ranks can */
-  size_t pieceBytes; /**< of each segment per kernel launch; 0: all */
-  char schedule[64]; /**< name of the schedule, cut off if it is longer */
-  char reason[128];  /**< one line */
+  size_t size;         /**< set to sizeof(scclChoice) before the call */
+  int program;         /**< index into the plan's programs */
+  scclPath path;       /**< scclPathDirect only holds if all ranks can */
+  size_t pieceBytes;   /**< of each segment per kernel launch; 0: all */
+  char schedule[64];   /**< name of the schedule, cut off if it is longer */
+  char reason[128];    /**< one line */
   int multiprocessors; /**< that a launch takes; scclCommSetChoice ignores it */
 } scclChoice;
 

@@ -62,8 +62,10 @@ using Time = uint64_t;
 class ViewBuilder {
 public:
   ViewBuilder(ProgramOp program, unsigned numChunks)
-      : program(program),
-        view{uint32_t(program.getChunks()), numChunks, {}, {}} {}
+      : program(program), view{uint32_t(program.getChunks()),
+                               numChunks,
+                               {},
+                               {}} {}
   FailureOr<Program> build();
 
 private:

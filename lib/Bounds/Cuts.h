@@ -9,8 +9,8 @@
 #define SCCL_LIB_BOUNDS_CUTS_H
 
 #include "sccl/Check/Certificate.h"
-#include "sccl/Optimize/Deadline.h"
 #include "sccl/Model/Topology.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <optional>
 #include <vector>

@@ -186,7 +186,13 @@ bool Connector::receive(Arrival &arrival, Location to,
   for (uint32_t i = 0; i < arrival.run.count; ++i)
     placeOf(dst, arrival.to, arrival.run, i).arrival.reset();
   auto type = local ? MscclType::ReceiveReduceCopy : MscclType::Receive;
-  addMove({type, dst, int(src), local.value_or(to), to, arrival.run.count, {},
+  addMove({type,
+           dst,
+           int(src),
+           local.value_or(to),
+           to,
+           arrival.run.count,
+           {},
            arrival.send},
           arrival.run, local.has_value(), /*writes=*/true);
   return true;
@@ -199,9 +205,9 @@ void Connector::sendRun(uint32_t number, Run run, const ProgramSlots &from,
   for (uint32_t i = 0; i < run.count; ++i)
     if (Place &place = placeOf(to.rank, target, run, i); place.arrival)
       receive(arrivals[*place.arrival]);
-  uint32_t move = addMove({MscclType::Send, from.rank, int(to.rank), source,
-                           target, run.count},
-                          run, /*reads=*/true, /*writes=*/false);
+  uint32_t move = addMove(
+      {MscclType::Send, from.rank, int(to.rank), source, target, run.count},
+      run, /*reads=*/true, /*writes=*/false);
   auto arrival = uint32_t(arrivals.size());
   arrivals.push_back({run, move, target, readers[number][run.first]});
   arrivalOf[move] = arrival;
@@ -305,18 +311,17 @@ std::vector<size_t> Connector::orderOfReads(uint32_t number,
   };
   auto isHere = [&](size_t read) {
     const ProgramSlots &slots = transfer.reads[read];
-    auto place = places[slots.rank].find(
-        slots.buffer == Buffer::Scratch ? program.numChunks + slots[0]
-                                        : transfer.chunks[0]);
+    auto place = places[slots.rank].find(slots.buffer == Buffer::Scratch
+                                             ? program.numChunks + slots[0]
+                                             : transfer.chunks[0]);
     return slots.rank == transfer.rank &&
            (place == places[slots.rank].end() || !place->second.arrival);
   };
   std::vector<size_t> order;
   for (size_t read = 0; read < transfer.reads.size(); ++read)
     order.push_back(read);
-  auto begin = std::ranges::find_if(order, [&](size_t read) {
-    return isThere(read) && isHere(read);
-  });
+  auto begin = std::ranges::find_if(
+      order, [&](size_t read) { return isThere(read) && isHere(read); });
   if (begin == order.end())
     begin = std::ranges::find_if(order, isHere);
   if (begin != order.end())

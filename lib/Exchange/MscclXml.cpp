@@ -306,7 +306,8 @@ struct StringWriter : pugi::xml_writer {
 };
 } // namespace
 
-/// XML has no place for most control characters, and attributes lose the others.
+/// XML has no place for most control characters, and attributes lose the
+/// others.
 static std::string withoutControls(std::string name) {
   std::replace_if(
       name.begin(), name.end(),

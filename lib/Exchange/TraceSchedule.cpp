@@ -251,10 +251,9 @@ Result<Schedule> ScheduleMaker::schedule() const {
   return Error{"no steps follow each other as its sends do"};
 }
 
-Result<Schedule>
-exchange::scheduleOfValues(const Trace &trace,
-                           const std::vector<uint32_t> &order,
-                           const TraceTask &task) {
+Result<Schedule> exchange::scheduleOfValues(const Trace &trace,
+                                            const std::vector<uint32_t> &order,
+                                            const TraceTask &task) {
   ScheduleMaker maker(trace, task);
   for (uint32_t event : order)
     if (!maker.run(event))

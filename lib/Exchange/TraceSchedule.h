@@ -36,9 +36,9 @@ struct TraceTask {
 };
 
 /// The sends of a trace that is right, each in the earliest step in which what
-/// it sends is there, with one value of each chunk on each rank. Rounds are 1 in
-/// each step, for the caller to fit. Fails where a rank works on two values of
-/// one chunk. In a reduction a send may bring what its receiver has.
+/// it sends is there, with one value of each chunk on each rank. Rounds are 1
+/// in each step, for the caller to fit. Fails where a rank works on two values
+/// of one chunk. In a reduction a send may bring what its receiver has.
 Result<Schedule> scheduleOfValues(const Trace &trace,
                                   const std::vector<uint32_t> &order,
                                   const TraceTask &task);

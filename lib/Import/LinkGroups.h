@@ -32,8 +32,8 @@ void finishSwitches(Reading &reading, llvm::StringRef notation);
 /// "GPU3", or in a reading of several boxes "GPU3 of host 1".
 std::string nameOfGpu(const Reading &reading, unsigned gpu);
 
-/// Adds a link between a GPU and a CPU, which takes the place of a slot right at
-/// that CPU.
+/// Adds a link between a GPU and a CPU, which takes the place of a slot right
+/// at that CPU.
 void addHostLink(Reading &reading, const LinkReading &link);
 
 /// Says which ranks of a reading are on one GPU.

@@ -185,8 +185,8 @@ Result<ImportFormat> sccl::recognizeFormat(const ImportFile &file) {
   if (text.starts_with("<"))
     return recognizeXml(file, text);
   // Tools write "[1,0]<stdout>:" before lines of logs, and NCCL a time.
-  bool isLog = text.take_until([](char c) { return c == '\n'; })
-                   .contains(" NCCL ");
+  bool isLog =
+      text.take_until([](char c) { return c == '\n'; }).contains(" NCCL ");
   if (!isLog && (text.starts_with("{") || text.starts_with("[")))
     return recognizeJson(file);
   return recognizeText(file);

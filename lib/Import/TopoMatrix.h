@@ -31,9 +31,9 @@ struct Matrix {
   bool hasNuma = false, isP2p = false;
   std::vector<std::vector<std::optional<Cell>>> cells;
   std::vector<bool> hasRow;
-  std::vector<std::string> numa;             ///< of each row; empty if not said
-  std::vector<std::string> p2p;              ///< distinct states, for topo -p2p
-  unsigned numRefused = 0; ///< cells of topo -p2p other than OK
+  std::vector<std::string> numa; ///< of each row; empty if not said
+  std::vector<std::string> p2p;  ///< distinct states, for topo -p2p
+  unsigned numRefused = 0;       ///< cells of topo -p2p other than OK
   std::map<std::string, std::string> legend; ///< "mlx5_0" of "NIC0"
 };
 

@@ -156,8 +156,8 @@ static std::optional<Error> addLimits(Derivation &derivation,
   derivation.quantum = units->quantum;
   derivation.error = units->error;
   for (size_t i = 0; i < limits.size(); ++i)
-    if (Result<unsigned> limit = derivation.topology.addLimit(
-            limits[i].links, units->units[i]);
+    if (Result<unsigned> limit =
+            derivation.topology.addLimit(limits[i].links, units->units[i]);
         !limit)
       return Error{limit.error()};
   if (units->error != Rational(0)) {
@@ -200,8 +200,7 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
   for (Route &route : *routes)
     derivation.routes.push_back(std::move(route.path));
   SetLimits limits = collectLimits(*routes, derivation);
-  if (std::optional<Error> error =
-          addLimits(derivation, limits.all(), options))
+  if (std::optional<Error> error = addLimits(derivation, limits.all(), options))
     return *error;
   return derivation;
 }

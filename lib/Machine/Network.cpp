@@ -61,7 +61,8 @@ void NetworkBuilder::copyBoxes() {
     }
   }
   for (unsigned v = 0; v < newNumber.size(); ++v)
-    if (const Vertex &nic = machine.vertices()[v]; nic.kind == VertexKind::Nic) {
+    if (const Vertex &nic = machine.vertices()[v];
+        nic.kind == VertexKind::Nic) {
       auto cable = cableOf.find(v);
       portsOf[*nic.box].push_back(
           {*newNumber[v], cable == cableOf.end()
@@ -135,9 +136,12 @@ std::optional<Error> NetworkBuilder::addCables() {
     auto rate = product(uplink.gigabits, Rational(uplink.count, 8));
     if (!rate)
       return Error{"the rate of an uplink is too fine to be counted exactly"};
-    if (Result<unsigned> added = result.addEdgePair(
-            {switches[uplink.a], switches[uplink.b],
-             {*rate, network.source}, std::nullopt, "network", uplink.count});
+    if (Result<unsigned> added = result.addEdgePair({switches[uplink.a],
+                                                     switches[uplink.b],
+                                                     {*rate, network.source},
+                                                     std::nullopt,
+                                                     "network",
+                                                     uplink.count});
         !added)
       return Error{added.error()};
   }

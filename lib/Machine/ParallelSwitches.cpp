@@ -112,9 +112,9 @@ static bool meet(const std::vector<double> &up,
   return passed >= almost * std::min(sent, received);
 }
 
-/// True if what a GPU sends to another one, or to all others, can be spread over
-/// `members`, and so what it gets: not if one has its edges to switches that
-/// others hardly reach.
+/// True if what a GPU sends to another one, or to all others, can be spread
+/// over `members`, and so what it gets: not if one has its edges to switches
+/// that others hardly reach.
 static bool spread(const Machine &machine,
                    const std::vector<unsigned> &members) {
   using Row = std::vector<double>;

@@ -181,9 +181,9 @@ Result<Machine> EdgeNumbers::write(const std::string &source) const {
     Edge edge = derivation.routed.edges()[i];
     if (const auto &factor = factors[edges.classOf[i]]) {
       double bandwidth = edge.bandwidth.value.toDouble() * *factor;
-      edge.bandwidth = {rounded(std::clamp(bandwidth, 1e-6,
-                                           double(Machine::maxQuantity))),
-                        source};
+      edge.bandwidth = {
+          rounded(std::clamp(bandwidth, 1e-6, double(Machine::maxQuantity))),
+          source};
     }
     if (const auto &latency = latencies[edges.classOf[i]])
       edge.latency = {rounded(*latency), source};

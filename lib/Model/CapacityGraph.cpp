@@ -43,8 +43,11 @@ struct Port {
 class GraphBuilder {
 public:
   explicit GraphBuilder(const Topology &topology)
-      : topology(topology), limitsOf(topology.links().size()),
-        graph{topology.numRanks(), topology.numRanks(), {}, {}} {}
+      : topology(topology),
+        limitsOf(topology.links().size()), graph{topology.numRanks(),
+                                                 topology.numRanks(),
+                                                 {},
+                                                 {}} {}
   Result<CapacityGraph> build();
 
 private:

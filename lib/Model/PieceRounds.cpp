@@ -73,8 +73,7 @@ RoundPlanner::RoundPlanner(const Implementation &implementation,
                            unsigned distance)
     : topology(topology), collective(implementation.collective),
       schedule(implementation.schedule), period(period), distance(distance),
-      limitsOf(topology.links().size()),
-      favours(collective.numChunks()) {
+      limitsOf(topology.links().size()), favours(collective.numChunks()) {
   for (unsigned i = 0; i < topology.limits().size(); ++i)
     for (unsigned link : topology.limits()[i].links)
       limitsOf[link].push_back(i);
@@ -126,7 +125,8 @@ std::vector<RoundPlanner::Bundle> RoundPlanner::bundlesOf(size_t step) const {
   std::vector<Bundle> bundles;
   std::span<const Send> all = steps[step];
   for (size_t first = 0, next; first < all.size(); first = next) {
-    for (next = first; next < all.size() && all[next].chunk == all[first].chunk;)
+    for (next = first;
+         next < all.size() && all[next].chunk == all[first].chunk;)
       ++next;
     std::span<const Send> ofChunk = all.subspan(first, next - first);
     size_t size = belongTogether(ofChunk) ? ofChunk.size() : 1;
@@ -240,8 +240,8 @@ void RoundPlanner::favourLast() {
 }
 
 std::vector<Step> sccl::roundsOfPiece(const Implementation &implementation,
-                                      const Topology &topology,
-                                      unsigned period, unsigned distance) {
+                                      const Topology &topology, unsigned period,
+                                      unsigned distance) {
   constexpr unsigned attempts = 4;
   RoundPlanner planner(implementation, topology, period, distance);
   std::vector<Step> best = planner.plan();

@@ -49,10 +49,10 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>>
 lowerChecked(mlir::ModuleOp module, const LoweringOptions &options,
              ScheduleCheck &check);
 
-/// In which orders ranks reduce, as "combines chunk 0 in different orders: ...",
-/// if the schedule in `module` is lowered with `options`; empty if all reduce in
-/// the same, or if something else is wrong with the program. Emits an error and
-/// fails if the schedule is wrong or cannot be lowered.
+/// In which orders ranks reduce, as "combines chunk 0 in different orders:
+/// ...", if the schedule in `module` is lowered with `options`; empty if all
+/// reduce in the same, or if something else is wrong with the program. Emits an
+/// error and fails if the schedule is wrong or cannot be lowered.
 mlir::FailureOr<std::string> findOrders(mlir::ModuleOp module,
                                         const LoweringOptions &options,
                                         ScheduleCheck &check,

@@ -256,8 +256,7 @@ Result<RecordedTrace> RecordedTrace::parse(const std::string &text) {
 }
 
 bool RecordedTrace::isOfMessages() const {
-  const llvm::json::Object *data =
-      value->getAsObject()->getObject("otherData");
+  const llvm::json::Object *data = value->getAsObject()->getObject("otherData");
   return data && data->getBoolean("messages").value_or(false);
 }
 

@@ -14,9 +14,9 @@
 namespace sccl {
 
 /// Keeps the last handles that were destroyed, without what they stood for, so
-/// that the next call with one of them finds that out. Programs destroy a handle
-/// twice where finalizers run in any order. Without a destructor: finalizers may
-/// run after those of the library.
+/// that the next call with one of them finds that out. Programs destroy a
+/// handle twice where finalizers run in any order. Without a destructor:
+/// finalizers may run after those of the library.
 template <typename Handle> class Graveyard {
 public:
   static constexpr unsigned capacity = 256;

@@ -33,7 +33,7 @@ struct Program {
   std::vector<const plan::KernelInfo *> kernels;
   std::vector<std::shared_ptr<DeviceFunction>> virtualKernels;
   bool combines;
-  uint64_t signature; ///< tells programs apart in a Call
+  uint64_t signature;  ///< tells programs apart in a Call
   unsigned blocks = 1; ///< that launches here may have for each channel
 
   unsigned slot(scclDataType type, scclRedOp op) const {

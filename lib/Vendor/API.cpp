@@ -159,7 +159,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
 SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                    ncclResult_t *code) {
   if (!memberOf(comm) || !code)
-    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
+    return failWith(ncclInvalidArgument,
+                    "comm is null or destroyed, or the result is null");
   *code = ncclSuccess;
   if (memberOf(comm)->ours)
     *code = asVendor(scclCommGetError(memberOf(comm)->ours));
@@ -170,21 +171,24 @@ SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
 
 SCCL_VENDOR_API ncclResult_t ncclCommCount(ncclComm_t comm, int *count) {
   if (!memberOf(comm) || !count)
-    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
+    return failWith(ncclInvalidArgument,
+                    "comm is null or destroyed, or the result is null");
   *count = memberOf(comm)->numRanks;
   return ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank) {
   if (!memberOf(comm) || !rank)
-    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
+    return failWith(ncclInvalidArgument,
+                    "comm is null or destroyed, or the result is null");
   *rank = memberOf(comm)->rank;
   return ncclSuccess;
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device) {
   if (!memberOf(comm) || !device)
-    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the result is null");
+    return failWith(ncclInvalidArgument,
+                    "comm is null or destroyed, or the result is null");
   *device = memberOf(comm)->device;
   return ncclSuccess;
 }
@@ -372,7 +376,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommRegister(const ncclComm_t comm,
                                               void *buffer, size_t bytes,
                                               void **handle) {
   if (!memberOf(comm) || !handle)
-    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the handle is null");
+    return failWith(ncclInvalidArgument,
+                    "comm is null or destroyed, or the handle is null");
   *handle = nullptr;
   return realOf(comm)
              ? callReal("ncclCommRegister", realOf(comm), buffer, bytes, handle)
@@ -391,7 +396,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm,
                                                     void *buffer, size_t bytes,
                                                     void **window, int flags) {
   if (!memberOf(comm) || !window)
-    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the window is null");
+    return failWith(ncclInvalidArgument,
+                    "comm is null or destroyed, or the window is null");
   *window = nullptr;
   return realOf(comm) ? callReal("ncclCommWindowRegister", realOf(comm), buffer,
                                  bytes, window, flags)

@@ -102,7 +102,8 @@ SCCL_VENDOR_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
                                            ncclComm_t *result,
                                            ncclConfig_t *config) {
   if (!memberOf(comm) || !result)
-    return failWith(ncclInvalidArgument, result ? noMember : "the result is null");
+    return failWith(ncclInvalidArgument,
+                    result ? noMember : "the result is null");
   *result = nullptr;
   Configuration own;
   if (ncclResult_t code = own.take(config))
@@ -132,9 +133,10 @@ static ncclResult_t shrink(ncclComm_t comm, std::vector<int> excluded,
 SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded,
                                             int numExcluded, ncclComm_t *result,
                                             ncclConfig_t *config, int flags) {
-  if (!memberOf(comm) || !result || numExcluded < 0 || (numExcluded > 0 && !excluded))
-    return failWith(ncclInvalidArgument,
-                    "comm is null or destroyed, or the result or the list of ranks is null");
+  if (!memberOf(comm) || !result || numExcluded < 0 ||
+      (numExcluded > 0 && !excluded))
+    return failWith(ncclInvalidArgument, "comm is null or destroyed, or the "
+                                         "result or the list of ranks is null");
   *result = nullptr;
   if (!realOf(comm))
     return failWith(ncclInvalidUsage,

@@ -36,9 +36,8 @@ static std::optional<double> ratioOf(mlir::MLIRContext &context,
                                      double bytes) {
   std::optional<double> time =
       timeOf(context, fabric, implementation, options, bytes);
-  Traffic draft =
-      advice::draftTraffic(fabric.topology, fabric.timing, implementation,
-                           options);
+  Traffic draft = advice::draftTraffic(fabric.topology, fabric.timing,
+                                       implementation, options);
   Result<SimulationResult> result =
       simulate(fabric.topology, draft, fabric.timing,
                {.scale = bytes / implementation.collective.chunks()});

@@ -108,7 +108,8 @@ void addProtocolKinds(std::vector<Kind> &kinds) {
       {"wait: another block's", replaceIn("coll_wait", line, "$1, 8")});
   kinds.push_back(
       {"begin: launch not counted",
-       replaceIn("coll_begin", R"((, 0|vcc|s\[\d+:\d+\]), 1(, v\d+)?$)", "$1, 0$2")});
+       replaceIn("coll_begin", R"((, 0|vcc|s\[\d+:\d+\]), 1(, v\d+)?$)",
+                 "$1, 0$2")});
   kinds.push_back({"begin: absent blocks left out",
                    replaceIn("coll_begin", R"(.*global_store.*)", "")});
   kinds.push_back({"end: launch not stored",

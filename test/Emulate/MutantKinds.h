@@ -18,8 +18,8 @@ namespace sccl::test {
 /// A line of assembly, and what is around it.
 struct Line {
   std::string text, next = "", previous = "";
-  std::string function;       ///< whose body it is in
-  std::string callee = "";    ///< of a call in GCN
+  std::string function;    ///< whose body it is in
+  std::string callee = ""; ///< of a call in GCN
   /// Loads what a waiting thread looks at now and then; nobody writes that in
   /// tests.
   bool isOfAbortWord = false;

@@ -130,8 +130,8 @@ TEST(MscclExport, CutsForPowersOfTwo) {
     EXPECT_FALSE(std::has_single_bit(chunks)) << collectiveName(kind);
     auto cut = cutUnevenly(collective, schedule, parts);
     ASSERT_TRUE(cut) << cut.error();
-    auto algorithm = toMsccl(cut->collective,
-                             lowered({cut->collective, cut->schedule}), {});
+    auto algorithm =
+        toMsccl(cut->collective, lowered({cut->collective, cut->schedule}), {});
     ASSERT_TRUE(algorithm) << algorithm.error();
     Findings findings;
     MscclCheckOptions options;
@@ -155,8 +155,8 @@ static Result<Implementation> ringsOnBoxes() {
                           /*root=*/0);
 }
 
-/// What lands to be added up is received there, but for a few arrivals that come
-/// in another order than they are taken.
+/// What lands to be added up is received there, but for a few arrivals that
+/// come in another order than they are taken.
 TEST(MscclExport, ReceivesWhereItReduces) {
   Result<Implementation> made = ringsOnBoxes();
   ASSERT_TRUE(made) << made.error();
@@ -167,8 +167,7 @@ TEST(MscclExport, ReceivesWhereItReduces) {
     for (const MscclBlock &block : gpu.blocks)
       for (const MscclStep &step : block.steps) {
         ++all;
-        local +=
-            step.type == MscclType::Copy || step.type == MscclType::Reduce;
+        local += step.type == MscclType::Copy || step.type == MscclType::Reduce;
       }
   EXPECT_LT(50 * local, all);
 }

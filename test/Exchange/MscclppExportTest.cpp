@@ -24,7 +24,8 @@ using exchange::testing::sendsOf;
 static void expectExport(const Implementation &implementation,
                          const MscclppExportOptions &options) {
   const auto &[collective, schedule] = implementation;
-  Result<MscclppPlan> plan = toMscclpp(collective, lowered(implementation), options);
+  Result<MscclppPlan> plan =
+      toMscclpp(collective, lowered(implementation), options);
   ASSERT_TRUE(plan) << collective.name() << ": " << plan.error();
   Findings findings;
   std::string text = printMscclpp(*plan);

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Ranks make the same random calls: of several sizes, without elements, and
-// some that are refused. In most runs some ranks make another one once, of which
-// all learn. A call that succeeds has the right data, whenever it is.
+// some that are refused. In most runs some ranks make another one once, of
+// which all learn. A call that succeeds has the right data, whenever it is.
 //
 // SCCL_FAULTS=2000 does so 2,000 times, the suite 60.
 //
@@ -62,7 +62,8 @@ struct Call {
   /// Whether ranks that make the two have made the same call.
   bool isLike(const Call &other) const {
     return isRefused() == other.isRefused() &&
-           (isRefused() || (count == other.count && type == other.type && op == other.op));
+           (isRefused() ||
+            (count == other.count && type == other.type && op == other.op));
   }
 };
 
@@ -181,10 +182,10 @@ private:
       send[i] = valueOf(end.rank, i, number);
       recv[i] = -1;
     }
-    scclResult result = scclLaunch(
-        member.comm, member.plan, call.hasBuffers ? send : nullptr,
-        call.hasBuffers ? recv : nullptr, call.count, call.type, call.op,
-        nullptr);
+    scclResult result =
+        scclLaunch(member.comm, member.plan, call.hasBuffers ? send : nullptr,
+                   call.hasBuffers ? recv : nullptr, call.count, call.type,
+                   call.op, nullptr);
     std::string name = "call " + std::to_string(number);
     // Ranks that are ahead may have found it.
     if (isOver || (isFaulty() && result == scclErrorMismatch)) {

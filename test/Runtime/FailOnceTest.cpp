@@ -424,8 +424,7 @@ static uint64_t failEach(const Kind &kind, Injected what, unsigned victim,
   const uint64_t stride = getenv("SCCL_FAIL_ALL") ? 1 : 13;
   uint64_t number = 1;
   // The library keeps as many destroyed handles, of two ranks in each trial.
-  unsigned kept =
-      kind.ranks == RanksAs::Threads ? Graveyard<int>::capacity : 0;
+  unsigned kept = kind.ranks == RanksAs::Threads ? Graveyard<int>::capacity : 0;
   for (unsigned trial = 0; trial <= kept / 2; ++trial)
     tryFault(kind, {victim, what, 0, 0}, *tally);
   // Different ones in each test.

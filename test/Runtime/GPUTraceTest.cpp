@@ -266,17 +266,19 @@ TEST_P(TraceGPU, RecordsNothingIfItCannotBegin) {
        {std::pair(fake.isCUDA ? "cuMemAlloc_v2" : "fine-grained", 2u),
         std::pair(fake.isCUDA ? "cuMemcpyAsync" : "hipMemcpyAsync", 6u)})
     for (unsigned number = 1; number <= calls; ++number)
-      EXPECT_EQ(0, run(plan(), [&](TracedRank &rank, const RankEnd &end) {
-                  int failed = failToBegin(fake, rank, end, name, number);
-                  size_t each = rank.recordOne(end);
-                  failed += check(each != 0, "after it");
-                  meet(end);
-                  // And while it is recording.
-                  std::string copy =
-                      fake.isCUDA ? "cuMemcpyAsync" : "hipMemcpyAsync";
-                  failed += failToBegin(fake, rank, end, copy, calls);
-                  return failed +
-                         check(rank.recordOne(end) == each, "as before");
-                }))
+      EXPECT_EQ(0, run(plan(),
+                       [&](TracedRank &rank, const RankEnd &end) {
+                         int failed =
+                             failToBegin(fake, rank, end, name, number);
+                         size_t each = rank.recordOne(end);
+                         failed += check(each != 0, "after it");
+                         meet(end);
+                         // And while it is recording.
+                         std::string copy =
+                             fake.isCUDA ? "cuMemcpyAsync" : "hipMemcpyAsync";
+                         failed += failToBegin(fake, rank, end, copy, calls);
+                         return failed +
+                                check(rank.recordOne(end) == each, "as before");
+                       }))
           << name << " number " << number;
 }

@@ -308,42 +308,43 @@ static std::string resources() {
 
 // Finalizers of languages with garbage may run twice, and in any order.
 TEST_P(EitherWay, DestroysOnce) {
-  EXPECT_EQ(
-      0, runRanks(2, GetParam(), [](const RankEnd &end) {
-        Member member;
-        if (check(!member.join(end, allReduce), "join"))
-          return 1;
-        std::vector<float> data(10);
-        std::vector<scclComm> others(20);
-        int failed = check(!scclPlanDestroy(member.plan) &&
-                               !scclPlanDestroy(member.plan),
-                           "the plan");
-        failed += check(member.launch(data.data(), data.data(), 10) ==
-                                scclErrorInvalidArgument &&
-                            messageHas("the plan was destroyed"),
-                        "a launch of it");
-        scclPlanInfo info = {};
-        info.size = sizeof info;
-        failed += check(scclPlanGetInfo(member.plan, &info) ==
-                            scclErrorInvalidArgument,
-                        "what it is for");
-        failed += check(!scclCommDestroy(member.comm), "the communicator");
-        for (scclComm &other : others)
-          failed += check(!scclCommInit(end.rank, 2, end.allGather, end.context,
-                                        nullptr, &other),
-                          "another one");
-        failed += check(!scclCommDestroy(member.comm), "the old one again");
-        int rank = 0;
-        failed += check(scclCommRank(member.comm, &rank) ==
-                                scclErrorInvalidArgument &&
-                            messageHas("comm was destroyed"),
-                        "its rank");
-        for (scclComm other : others)
-          failed += check(!scclCommRank(other, &rank) && rank == end.rank &&
-                              !scclCommDestroy(other),
-                          "others stay");
-        return failed;
-      }));
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Member member;
+              if (check(!member.join(end, allReduce), "join"))
+                return 1;
+              std::vector<float> data(10);
+              std::vector<scclComm> others(20);
+              int failed = check(!scclPlanDestroy(member.plan) &&
+                                     !scclPlanDestroy(member.plan),
+                                 "the plan");
+              failed += check(member.launch(data.data(), data.data(), 10) ==
+                                      scclErrorInvalidArgument &&
+                                  messageHas("the plan was destroyed"),
+                              "a launch of it");
+              scclPlanInfo info = {};
+              info.size = sizeof info;
+              failed += check(scclPlanGetInfo(member.plan, &info) ==
+                                  scclErrorInvalidArgument,
+                              "what it is for");
+              failed +=
+                  check(!scclCommDestroy(member.comm), "the communicator");
+              for (scclComm &other : others)
+                failed += check(!scclCommInit(end.rank, 2, end.allGather,
+                                              end.context, nullptr, &other),
+                                "another one");
+              failed +=
+                  check(!scclCommDestroy(member.comm), "the old one again");
+              int rank = 0;
+              failed += check(scclCommRank(member.comm, &rank) ==
+                                      scclErrorInvalidArgument &&
+                                  messageHas("comm was destroyed"),
+                              "its rank");
+              for (scclComm other : others)
+                failed += check(!scclCommRank(other, &rank) &&
+                                    rank == end.rank && !scclCommDestroy(other),
+                                "others stay");
+              return failed;
+            }));
 }
 
 TEST(Library, ReleasesWhatItTakes) {

@@ -38,10 +38,9 @@ TEST(MessageFaultTest, LostRankIsNamed) {
   // Rank 0 does not wait for rank 2, but for some that do.
   std::vector<std::string> messages = loseRank(4, ringGather);
   for (unsigned rank : {0, 1, 3})
-    EXPECT_NE(
-        messages[rank].find(" rank 2, which has not made the call, has "
-                            "ended or cannot be reached"),
-        std::string::npos)
+    EXPECT_NE(messages[rank].find(" rank 2, which has not made the call, has "
+                                  "ended or cannot be reached"),
+              std::string::npos)
         << messages[rank];
   EXPECT_EQ(messages[2].rfind("rank 2 has waited 2 s for a message", 0), 0u)
       << messages[2];
@@ -197,26 +196,25 @@ TEST(MessageFaultTest, LaunchesDuringAnAbortAreAborted) {
 TEST(MessageFaultTest, FailedCallIsACall) {
   LoopNetwork network;
   EXPECT_EQ(
-      runRanks(
-          2, RanksAs::Threads,
-          [&](const RankEnd &end) {
-            Member member;
-            std::vector<int> all;
-            EXPECT_EQ(join(member, network, end, pairReduce), scclSuccess);
-            if (end.rank == 0) {
-              EXPECT_EQ(launchFloats(member, 1000), scclErrorMismatch);
-              EXPECT_TRUE(
-                  messageHas("a call of rank 1 has failed: send is null"));
-            } else {
-              std::vector<float> result(1000);
-              EXPECT_EQ(member.launch(nullptr, result.data(), 1000),
-                        scclErrorInvalidArgument);
-              // It is no other rank's first one.
-              EXPECT_EQ(launchFloats(member, 1000), scclErrorMismatch);
-            }
-            EXPECT_TRUE(end.gather(0, all));
-            return 0;
-          }),
+      runRanks(2, RanksAs::Threads,
+               [&](const RankEnd &end) {
+                 Member member;
+                 std::vector<int> all;
+                 EXPECT_EQ(join(member, network, end, pairReduce), scclSuccess);
+                 if (end.rank == 0) {
+                   EXPECT_EQ(launchFloats(member, 1000), scclErrorMismatch);
+                   EXPECT_TRUE(
+                       messageHas("a call of rank 1 has failed: send is null"));
+                 } else {
+                   std::vector<float> result(1000);
+                   EXPECT_EQ(member.launch(nullptr, result.data(), 1000),
+                             scclErrorInvalidArgument);
+                   // It is no other rank's first one.
+                   EXPECT_EQ(launchFloats(member, 1000), scclErrorMismatch);
+                 }
+                 EXPECT_TRUE(end.gather(0, all));
+                 return 0;
+               }),
       0);
 }
 

@@ -146,26 +146,25 @@ TEST(MessageTest, AllReduceInLittleMemory) {
 TEST(MessageTest, Averages) {
   LoopNetwork network;
   EXPECT_EQ(
-      runRanks(8, RanksAs::Threads,
-               [&](const RankEnd &end) {
-                 Member member;
-                 EXPECT_EQ(join(member, network, end, meshReduce), scclSuccess);
-                 std::vector<int32_t> send(100, int(8 * end.rank)), result(100);
-                 EXPECT_EQ(scclAllReduce(send.data(), result.data(), 100,
-                                         scclInt32, scclAvg, member.comm,
-                                         nullptr),
-                           scclSuccess)
-                     << scclGetLastErrorMessage();
-                 EXPECT_EQ(result, std::vector<int32_t>(100, 28));
-                 // The sum is infinite, the mean is not.
-                 std::vector<float> large(100, 0x1p127f), means(100);
-                 EXPECT_EQ(scclAllReduce(large.data(), means.data(), 100,
-                                         scclFloat32, scclAvg, member.comm,
-                                         nullptr),
-                           scclSuccess);
-                 EXPECT_EQ(means, large);
-                 return 0;
-               }),
+      runRanks(
+          8, RanksAs::Threads,
+          [&](const RankEnd &end) {
+            Member member;
+            EXPECT_EQ(join(member, network, end, meshReduce), scclSuccess);
+            std::vector<int32_t> send(100, int(8 * end.rank)), result(100);
+            EXPECT_EQ(scclAllReduce(send.data(), result.data(), 100, scclInt32,
+                                    scclAvg, member.comm, nullptr),
+                      scclSuccess)
+                << scclGetLastErrorMessage();
+            EXPECT_EQ(result, std::vector<int32_t>(100, 28));
+            // The sum is infinite, the mean is not.
+            std::vector<float> large(100, 0x1p127f), means(100);
+            EXPECT_EQ(scclAllReduce(large.data(), means.data(), 100,
+                                    scclFloat32, scclAvg, member.comm, nullptr),
+                      scclSuccess);
+            EXPECT_EQ(means, large);
+            return 0;
+          }),
       0);
 }
 

@@ -311,7 +311,9 @@ TEST(Plan, ChecksConditions) {
   const std::string prefix = "the part of rank 0 is broken: ";
   EXPECT_EQ(changed([](Conditions &c) { c.pre[0] = {5}; }),
             prefix + "'pre' has no ascending chunks");
-  EXPECT_EQ(changed([](Conditions &c) { c.post[0] = {2, 3}; }),
+  EXPECT_EQ(changed([](Conditions &c) {
+              c.post[0] = {2, 3};
+            }),
             prefix + "'post' differs from the buffers");
   EXPECT_EQ(changed([](Conditions &c) { c.post[0] = {}; }),
             prefix + "'post' differs from the buffers");

@@ -218,10 +218,11 @@ TEST_F(CombiningTest, FailureToComposeRefutesNothing) {
   for (const Instance &instance :
        {named("dgx1", CollectiveKind::AllReduce, 2, 2, 2),
         named("dgx1", CollectiveKind::AllReduce, 12, 4, 4)})
-    EXPECT_EQ(describe(solve(instance)),
-              "unknown: neither a composition of an inverted all_gather or "
-              "broadcast with another nor an all_gather to add up exists, which "
-              "does not exclude other schedules");
+    EXPECT_EQ(
+        describe(solve(instance)),
+        "unknown: neither a composition of an inverted all_gather or "
+        "broadcast with another nor an all_gather to add up exists, which "
+        "does not exclude other schedules");
 }
 
 //===----------------------------------------------------------------------===//

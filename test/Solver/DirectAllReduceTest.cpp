@@ -285,8 +285,8 @@ TEST_F(DirectTest, Limits) {
             "variables");
 }
 
-/// Where all links share a limit, counting what goes over them takes most of the
-/// formula, and few of its variables.
+/// Where all links share a limit, counting what goes over them takes most of
+/// the formula, and few of its variables.
 TEST_F(DirectTest, CountersKeepToTheMemory) {
   Topology topology = builtin("mesh:8");
   std::vector<unsigned> all(topology.links().size());
@@ -294,10 +294,10 @@ TEST_F(DirectTest, CountersKeepToTheMemory) {
   ASSERT_TRUE(topology.addLimit(all, 448));
   SolverOptions options;
   options.memoryMiB = 16;
-  EXPECT_EQ(describe(solve(instanceOn(topology, CollectiveKind::AllReduce, 8, 2,
-                                      3),
-                           options)),
-            "unknown: out of memory (limit 16 MiB)");
+  EXPECT_EQ(
+      describe(solve(instanceOn(topology, CollectiveKind::AllReduce, 8, 2, 3),
+                     options)),
+      "unknown: out of memory (limit 16 MiB)");
 }
 
 TEST_F(DirectTest, Deterministic) {

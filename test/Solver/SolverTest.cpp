@@ -289,7 +289,8 @@ SolverOptions paperOptions() {
   return options;
 }
 
-// A limit that a busy machine keeps and a search that does not stop exceeds, in s.
+// A limit that a busy machine keeps and a search that does not stop exceeds, in
+// s.
 constexpr double kBusyMachine = 30;
 
 double secondsSince(std::chrono::steady_clock::time_point start) {

@@ -17,8 +17,8 @@ namespace sccl::gpubench {
 struct RowsRequest {
   std::string device = "cuda"; ///< or "hip"
   unsigned gpus = 1;           ///< rank r gets r modulo this
-  double seconds = 200; ///< plans that are not begun by then are left out
-  double launchSeconds = 20;     ///< a launch without progress is given up
+  double seconds = 200;      ///< plans that are not begun by then are left out
+  double launchSeconds = 20; ///< a launch without progress is given up
   uint64_t mostBytes = 64 << 20; ///< the largest size
   std::vector<std::string> plans;
 };

@@ -189,16 +189,15 @@ static void registerSchedule(llvm::StringRef name, llvm::StringRef description,
 /// for the largest size.
 static void registerExport(llvm::StringRef name, llvm::StringRef description,
                            Writer write) {
-  registerSchedule(
-      name, description,
-      [write](coll::ScheduleOp op, const Collective &collective)
-          -> mlir::FailureOr<Result<std::string>> {
-        mlir::FailureOr<Program> program =
-            programOf(op, wayForLargest(coll::importWays(op)));
-        if (failed(program))
-          return mlir::failure();
-        return write(op.getSymName().str(), collective, *program);
-      });
+  registerSchedule(name, description,
+                   [write](coll::ScheduleOp op, const Collective &collective)
+                       -> mlir::FailureOr<Result<std::string>> {
+                     mlir::FailureOr<Program> program =
+                         programOf(op, wayForLargest(coll::importWays(op)));
+                     if (failed(program))
+                       return mlir::failure();
+                     return write(op.getSymName().str(), collective, *program);
+                   });
 }
 
 static mlir::FailureOr<Result<std::string>>
@@ -219,6 +218,6 @@ void translate::registerFormats() {
                  &exportMscclpp);
   registerExport("export-chakra", "Schedule to the Chakra trace of a rank",
                  &exportChakra);
-  registerSchedule("export-nccl-graph",
-                   "Rings of a schedule to NCCL graph XML", &exportNcclGraph);
+  registerSchedule("export-nccl-graph", "Rings of a schedule to NCCL graph XML",
+                   &exportNcclGraph);
 }

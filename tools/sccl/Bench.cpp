@@ -263,8 +263,7 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
 int driver::benchMain() {
   std::optional<LoadedPlan> plan = loadPlanToRun(input);
   std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
-  if (!plan || !sizes ||
-      !reduces(plan->view.manifest, findGiven({&reduction})))
+  if (!plan || !sizes || !reduces(plan->view.manifest, findGiven({&reduction})))
     return BadInput;
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind)

@@ -91,8 +91,8 @@ static cl::opt<unsigned> ranksPerBox(
 bool driver::compileChosen() { return bool(command); }
 
 std::string driver::findOfReductions(const GivenOptions &given) {
-  const LoweringOptionRow::Member ofReductions[] = {
-      &LoweringOptions::reduction, &LoweringOptions::element};
+  const LoweringOptionRow::Member ofReductions[] = {&LoweringOptions::reduction,
+                                                    &LoweringOptions::element};
   for (const LoweringOptionRow *row : given)
     if (llvm::is_contained(ofReductions, row->member))
       return std::string("--") + row->word;

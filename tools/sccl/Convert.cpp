@@ -144,8 +144,8 @@ static void noteCounts(const Subject &subject, uint64_t whole, uint64_t unit,
                   .str()});
 }
 
-/// The size that --bytes says, or 1 MiB for a trace. Prints an error and returns
-/// nothing if it says none; 0 stands for the largest.
+/// The size that --bytes says, or 1 MiB for a trace. Prints an error and
+/// returns nothing if it says none; 0 stands for the largest.
 static std::optional<uint64_t> readSize() {
   if (bytes.empty())
     return isTraceFile(output) ? uint64_t(1) << 20 : 0;
@@ -177,11 +177,10 @@ static std::string chooseProtocol(const Subject &subject) {
 }
 
 /// `op` as a program. Emits an error and returns nothing if it is none.
-static std::optional<Subject> lower(coll::ScheduleOp op,
-                                    const coll::Problem &problem,
-                                    uint64_t size) {
-  Subject subject{op.getSymName().str(), problem.collective,
-                  chooseWay(op, size), {}};
+static std::optional<Subject>
+lower(coll::ScheduleOp op, const coll::Problem &problem, uint64_t size) {
+  Subject subject{
+      op.getSymName().str(), problem.collective, chooseWay(op, size), {}};
   mlir::OwningOpRef<mlir::ModuleOp> owner;
   if (cut.getNumOccurrences()) {
     Result<exchange::CutSchedule> made = exchange::cutUnevenly(
@@ -192,9 +191,8 @@ static std::optional<Subject> lower(coll::ScheduleOp op,
     }
     fitRounds(made->schedule, problem.topology);
     subject.collective = made->collective;
-    owner = coll::exportModule(*op.getContext(), subject.name,
-                               problem.topology, made->collective,
-                               made->schedule);
+    owner = coll::exportModule(*op.getContext(), subject.name, problem.topology,
+                               made->collective, made->schedule);
     op = *owner->getOps<coll::ScheduleOp>().begin();
   }
   mlir::FailureOr<Program> program = programOf(op, subject.way);
@@ -233,8 +231,7 @@ static Result<std::string> algorithmText(const Subject &subject) {
 /// A file for each rank, "OUT.3.et".
 static int exportTraces(coll::ScheduleOp op, const Subject &subject,
                         uint64_t size) {
-  auto traces =
-      exchange::toChakra(subject.collective, subject.program, size);
+  auto traces = exchange::toChakra(subject.collective, subject.program, size);
   if (!traces) {
     op.emitError(traces.error());
     return BadInput;
@@ -289,8 +286,8 @@ static int convertSchedule() {
 /// An algorithm of MSCCL as a plan of MSCCL++, block by block.
 static int rewriteAlgorithm(llvm::StringRef text) {
   std::optional<exchange::MscclCheckOptions> options = mscclFlags.read();
-  auto algorithm = options ? parseWith(&exchange::parseMsccl, input, text)
-                           : std::nullopt;
+  auto algorithm =
+      options ? parseWith(&exchange::parseMsccl, input, text) : std::nullopt;
   auto planOptions =
       algorithm ? readPlanOptions(algorithm->name, protocol) : std::nullopt;
   if (!planOptions)

@@ -224,9 +224,9 @@ Session::parseSchedules(llvm::StringRef path, const Placement *placement,
   }
   printNotes(path, found->notes);
   sourceManager.AddNewSourceBuffer(std::move(file->buffer), llvm::SMLoc());
-  auto module = coll::exportModule(mlirContext, scheduleName(found->collective),
-                                   found->topology, found->collective,
-                                   found->schedule);
+  auto module =
+      coll::exportModule(mlirContext, scheduleName(found->collective),
+                         found->topology, found->collective, found->schedule);
   // A send has no one line of its own, so that errors name the file.
   auto start = mlir::FileLineColLoc::get(&mlirContext, path, 1, 1);
   module->walk([&](mlir::Operation *op) { op->setLoc(start); });

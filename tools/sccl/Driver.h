@@ -126,8 +126,8 @@ std::optional<CollectiveKind> parseCollective(llvm::StringRef spelling);
 
 /// True if `name` is an engine, or "auto". Prints an error if it is not.
 bool checkEngineName(llvm::StringRef name);
-/// False, after an error, if one of these is given, and the engine does not look
-/// at it.
+/// False, after an error, if one of these is given, and the engine does not
+/// look at it.
 bool checkEngineOptions(llvm::StringRef engine, const llvm::cl::Option *seed,
                         const llvm::cl::Option *memory);
 

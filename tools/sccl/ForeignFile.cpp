@@ -154,15 +154,13 @@ static std::string atPlace(llvm::StringRef path, llvm::StringRef error) {
 /// The schedule that what `parse` makes of a text follows. Prints all that
 /// `check` finds if there is none.
 template <typename T, typename Options, typename Verdict>
-static std::optional<FoundSchedule>
-followed(std::optional<T> (*parse)(std::string_view, Findings &),
-         std::optional<Verdict> (*check)(const T &, const Options &,
-                                         Findings &),
-         Result<FoundSchedule> (*follow)(const T &, const Options &),
-         const std::optional<Options> &options, const MscclFlags *flags,
-         llvm::StringRef path, llvm::StringRef text) {
-  std::optional<T> read =
-      options ? parseWith(parse, path, text) : std::nullopt;
+static std::optional<FoundSchedule> followed(
+    std::optional<T> (*parse)(std::string_view, Findings &),
+    std::optional<Verdict> (*check)(const T &, const Options &, Findings &),
+    Result<FoundSchedule> (*follow)(const T &, const Options &),
+    const std::optional<Options> &options, const MscclFlags *flags,
+    llvm::StringRef path, llvm::StringRef text) {
+  std::optional<T> read = options ? parseWith(parse, path, text) : std::nullopt;
   if (!read)
     return std::nullopt;
   Result<FoundSchedule> found = follow(*read, *options);

@@ -24,8 +24,8 @@
 namespace sccl::driver {
 
 /// False, after an error, if `module`, of the file `path`, holds programs only,
-/// and one that was `given` says how programs are made of schedules; or if it is
-/// about reductions, and nothing there reduces.
+/// and one that was `given` says how programs are made of schedules; or if it
+/// is about reductions, and nothing there reduces.
 bool areForContents(const GivenOptions &given, mlir::ModuleOp module,
                     llvm::StringRef path);
 

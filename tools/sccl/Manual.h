@@ -12,8 +12,8 @@
 
 namespace sccl::driver {
 
-/// Does what --manual or --completion asks for, from the table that --help prints,
-/// and returns the exit code; nothing if neither is there.
+/// Does what --manual or --completion asks for, from the table that --help
+/// prints, and returns the exit code; nothing if neither is there.
 std::optional<int> writeManual();
 
 } // namespace sccl::driver

@@ -210,12 +210,10 @@ private:
 
 /// The frontier of one root, printed. Returns the exit code, or nothing if no
 /// more can be written.
-static std::optional<int> searchRoot(const Topology &topology,
-                                     const RankGroups &boxes,
-                                     const CollectiveFamily &family,
-                                     FrontierOptions options,
-                                     llvm::StringRef where,
-                                     const std::vector<std::string> &notes) {
+static std::optional<int>
+searchRoot(const Topology &topology, const RankGroups &boxes,
+           const CollectiveFamily &family, FrontierOptions options,
+           llvm::StringRef where, const std::vector<std::string> &notes) {
   FrontierReport report(topology, family, {json, directory, boxes, notes});
   if (pipelined)
     DepthList(report, topology, family, options).print();

@@ -39,7 +39,8 @@ std::optional<MachineSpeeds> driver::loadSpeeds(llvm::StringRef name) {
     return std::nullopt;
   }
   return MachineSpeeds{{name.str(), std::move(derivation->topology)},
-                       std::move(made->fabric), std::move(made->boundClass)};
+                       std::move(made->fabric),
+                       std::move(made->boundClass)};
 }
 
 CostModel MachineSpeeds::model() const {
@@ -78,9 +79,9 @@ void driver::takeOwnSpeeds(Findings &findings, bool isGiven) {
     return;
   findings.modelSource = "as the file says";
   findings.model = modelOf(first.topology, *first.timing);
-  findings.machineBound = timeBound(first.topology, first.collective,
-                                    *first.timing, findings.anySteps(),
-                                    findings.model.betaMicrosecondsPerByte);
+  findings.machineBound =
+      timeBound(first.topology, first.collective, *first.timing,
+                findings.anySteps(), findings.model.betaMicrosecondsPerByte);
 }
 
 double driver::leastMicroseconds(const Findings &findings,

@@ -67,8 +67,8 @@ readForeignBaseline(const Topology &topology, const CollectiveFamily &family) {
   const Collective &collective = found->collective;
   if (!family.isPlain() || family.kind != collective.kind() ||
       family.root != collective.root()) {
-    fail("--baselines=" + baselinesPath + " is another collective: " +
-         collective.name());
+    fail("--baselines=" + baselinesPath +
+         " is another collective: " + collective.name());
     return std::nullopt;
   }
   return NamedBaselines{

@@ -58,8 +58,8 @@ std::string sourceOf(const plan::SizeTable &table);
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);
 
-/// False, after an error, if an `option` was given that is about reductions, for
-/// a collective that does not reduce.
+/// False, after an error, if an `option` was given that is about reductions,
+/// for a collective that does not reduce.
 bool reduces(const plan::Manifest &manifest, const std::string &option);
 
 /// Segments in the buffer whose bytes are the size of a call, as nccl-tests

@@ -106,11 +106,11 @@ int driver::reportMain() {
   std::optional<std::vector<FrontierMark>> marks = flags.marks(*findings);
   if (!marks)
     return BadInput;
-  PageContents contents{findings->subjects,   findings->explanations,
-                        findings->boxes,      findings->model,
-                        double(*bytes),       std::move(*marks),
-                        findings->anySteps(), timeCurves(*findings),
-                        rowsOf(*findings),
-                        clockText(findings->model, findings->modelSource)};
+  PageContents contents{
+      findings->subjects,   findings->explanations,
+      findings->boxes,      findings->model,
+      double(*bytes),       std::move(*marks),
+      findings->anySteps(), timeCurves(*findings),
+      rowsOf(*findings),    clockText(findings->model, findings->modelSource)};
   return writeFile(output, pageText(contents)) ? Done : BadInput;
 }

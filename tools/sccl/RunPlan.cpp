@@ -113,9 +113,8 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
       session.parseSchedules(request.path);
   if (!module || !areForContents(request.given, *module, request.path))
     return std::nullopt;
-  mlir::FailureOr<HostPlan> plan =
-      HostPlan::compile(*module, lowerFor(request, *module), /*target=*/"",
-                        isMPI(kind));
+  mlir::FailureOr<HostPlan> plan = HostPlan::compile(
+      *module, lowerFor(request, *module), /*target=*/"", isMPI(kind));
   if (failed(plan))
     return std::nullopt;
   if (!request.inPlace || plan->program().inPlace)

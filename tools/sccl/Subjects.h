@@ -54,7 +54,8 @@ loadMeasuredOf(const report::Subject &subject, llvm::StringRef path);
 /// byte takes at bandwidth 1.
 CostModel modelOf(const Topology &topology, const Timing &timing);
 
-/// "0.4 us a step and 25 GB/s at bandwidth 1 (assumed)"; `source` says who knows.
+/// "0.4 us a step and 25 GB/s at bandwidth 1 (assumed)"; `source` says who
+/// knows.
 std::string clockText(const CostModel &model, llvm::StringRef source);
 
 /// --alpha and --bandwidth of a subcommand.

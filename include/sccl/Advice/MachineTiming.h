@@ -50,7 +50,8 @@ void setCopies(std::optional<double> copies, Timing &timing,
 struct MachineFabric {
   Fabric fabric;
   std::vector<std::string> assumptions, unused; ///< see MachineTiming
-  std::string boundClass; ///< of which programs bounds hold, and what they are of
+  std::string
+      boundClass; ///< of which programs bounds hold, and what they are of
 };
 
 /// Of which programs bounds on time hold, for any fabric.

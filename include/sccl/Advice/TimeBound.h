@@ -63,8 +63,8 @@ TimeBound timeBound(const Topology &topology, const Collective &collective,
                     double roundTime);
 
 /// The same for the machine of `fabric`, where `throughput` is of its topology:
-/// what bounds are about may be another one, whose bound on R/C is then searched
-/// for within `limits`.
+/// what bounds are about may be another one, whose bound on R/C is then
+/// searched for within `limits`.
 TimeBound machineTimeBound(const Fabric &fabric, const Collective &collective,
                            std::optional<Rational> throughput,
                            const SearchLimits &limits);

@@ -86,9 +86,9 @@ Result<LowerBound> throughputBound(const Topology &topology,
                                    const Collective &collective,
                                    const LowerBoundOptions &options = {});
 
-/// `lowerBound`, or where that is weak or none, as for too large linear programs,
-/// `throughputBound` if it is more, which holds for `steps` steps like for any
-/// number. Fails if both do.
+/// `lowerBound`, or where that is weak or none, as for too large linear
+/// programs, `throughputBound` if it is more, which holds for `steps` steps
+/// like for any number. Fails if both do.
 Result<LowerBound> availableBound(const Topology &topology,
                                   const Collective &collective, unsigned steps,
                                   const LowerBoundOptions &options = {});

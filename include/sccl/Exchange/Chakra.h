@@ -20,13 +20,12 @@
 
 namespace sccl::exchange {
 
-/// By rank, the trace of `program`, of a schedule of `collective` with or without
-/// pieces, for send buffers of `bytes`. Sends and
-/// receives that belong together have a tag of their own. Reductions take no
-/// time. Fails for user-defined collectives and if a chunk has no byte.
-Result<std::vector<std::string>> toChakra(const Collective &collective,
-                                          const Program &program,
-                                          uint64_t bytes);
+/// By rank, the trace of `program`, of a schedule of `collective` with or
+/// without pieces, for send buffers of `bytes`. Sends and receives that belong
+/// together have a tag of their own. Reductions take no time. Fails for
+/// user-defined collectives and if a chunk has no byte.
+Result<std::vector<std::string>>
+toChakra(const Collective &collective, const Program &program, uint64_t bytes);
 
 } // namespace sccl::exchange
 

@@ -29,8 +29,8 @@ bool isTeccl(std::string_view text);
 /// order; what passes switches is between GPUs. The other vertices are in its
 /// notes. An all_gather if each chunk is for all, a broadcast if only one GPU
 /// has some, an all_to_all if each is for one. Where chunks are cut, its chunks
-/// are the parts. Returns nothing, and says in `findings` why, if the file is none, is
-/// for something else, or does not do what it says.
+/// are the parts. Returns nothing, and says in `findings` why, if the file is
+/// none, is for something else, or does not do what it says.
 std::optional<FoundSchedule> parseTeccl(std::string_view text,
                                         Findings &findings);
 

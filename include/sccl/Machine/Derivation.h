@@ -25,8 +25,8 @@
 //
 // Quantum. One chunk per round is q GB/s, q the largest number of which every
 // limit is a multiple; or one given; or, if the numbers get too large, one that
-// they are near to, and the error is said. Times, and bounds on them, are of the
-// machine's own rates all the same: see BoundTopology.h.
+// they are near to, and the error is said. Times, and bounds on them, are of
+// the machine's own rates all the same: see BoundTopology.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -40,7 +40,7 @@ constexpr unsigned blocksPerMultiprocessor(unsigned blockSize) {
 /// with the chip nor sure to be whole: an A30 is an sm_80 with 56, and parts of
 /// a divided GPU have fewer. libsccl asks the driver before it launches.
 struct ReferenceProduct {
-  std::string_view name; ///< with its article, "an A100"
+  std::string_view name;    ///< with its article, "an A100"
   unsigned multiprocessors; ///< compute units
   /// The blocks of `blockSize` threads that are resident together.
   unsigned residentBlocks(unsigned blockSize) const {

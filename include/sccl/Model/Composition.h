@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One schedule after another implements what both do together: reduce_scatter
-// and all_gather make an all_reduce, as in the SCCL paper. What Inversion.h says
-// of schedules that are not right holds here as well.
+// and all_gather make an all_reduce, as in the SCCL paper. What Inversion.h
+// says of schedules that are not right holds here as well.
 //
 //===----------------------------------------------------------------------===//
 

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What buffers can hold and how it can be reduced; ElementTypes.def is the table.
-// Every reduction is defined on every type; docs/Rationale/ElementTypes.md has
-// the rules for rounding, overflow, NaN and division.
+// What buffers can hold and how it can be reduced; ElementTypes.def is the
+// table. Every reduction is defined on every type;
+// docs/Rationale/ElementTypes.md has the rules for rounding, overflow, NaN and
+// division.
 //
 //===----------------------------------------------------------------------===//
 

@@ -33,10 +33,10 @@ Topology dividedBy(const Topology &topology, unsigned divisor);
 Schedule cutChunks(const Schedule &schedule, unsigned pieces,
                    unsigned roundsFactor);
 
-/// `implementation` with C of `chunks`, at the same cost of R/C: each chunk, the
-/// rounds and the period `chunks` / C times. Fails unless `chunks` is a multiple
-/// of C, and if there would be more than `Collective::maxPairs` pairs or
-/// `Schedule::maxSends` sends.
+/// `implementation` with C of `chunks`, at the same cost of R/C: each chunk,
+/// the rounds and the period `chunks` / C times. Fails unless `chunks` is a
+/// multiple of C, and if there would be more than `Collective::maxPairs` pairs
+/// or `Schedule::maxSends` sends.
 Result<Implementation> withChunks(const Implementation &implementation,
                                   uint64_t chunks);
 

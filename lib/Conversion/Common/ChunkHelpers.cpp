@@ -282,8 +282,8 @@ private:
   const TransferShape &shape;
   bool puts; ///< to another box
   bool averages;
-  bool chooses; ///< among reductions
-  bool streams; ///< what does not fit in the cache bypasses it
+  bool chooses;   ///< among reductions
+  bool streams;   ///< what does not fit in the cache bypasses it
   bool hasTeams;  ///< for short slices
   Value together; ///< whether all threads have one after the other
   std::string suffix;

@@ -28,9 +28,9 @@ struct TransferShape;
 /// Arguments: for each buffer, the destination first, its pointer, segment and
 /// chunk; position and count of the chunks; bytes of the segment and from one
 /// segment to the next; chunks per segment; number of the block, and of parts
-/// with `doublingsShift`; with LL words the launch and the address of the abort word; on the host
-/// without LL words the chunks in the buffers of all ranks; for averages the
-/// AverageWord.
+/// with `doublingsShift`; with LL words the launch and the address of the abort
+/// word; on the host without LL words the chunks in the buffers of all ranks;
+/// for averages the AverageWord.
 void buildChunkHelper(CodeBuilder &code, const HelperOptions &options,
                       const TransferShape &shape);
 

@@ -63,8 +63,8 @@ class Block;
 namespace sccl::coll {
 
 /// Helpers take the number of parts of a chunk, and above so many bits the
-/// doublings that make a block's share of them: one word, as each argument costs
-/// kernels registers.
+/// doublings that make a block's share of them: one word, as each argument
+/// costs kernels registers.
 inline constexpr unsigned doublingsShift = 24;
 
 /// Threads side by side that copy a short slice of LL words by themselves,

@@ -75,19 +75,19 @@ public:
     std::vector<ElementOp> ops;
     llvm::copy_if(options.reductions, std::back_inserter(ops),
                   std::mem_fn(&ElementOp::averages));
-    code.function(
-        (helper::chooseAverage + suffix).str(), parameters(),
-        [&](ValueRange arguments) {
-          choose(
-              arguments.back(), ops,
-              [&](const ElementOp &op) {
-                code.call(loopName(helper::average, suffix, op),
-                          arguments.drop_back());
-              },
-              [&] {
-                code.call((helper::chooseElements + suffix).str(), arguments);
-              });
-        });
+    code.function((helper::chooseAverage + suffix).str(), parameters(),
+                  [&](ValueRange arguments) {
+                    choose(
+                        arguments.back(), ops,
+                        [&](const ElementOp &op) {
+                          code.call(loopName(helper::average, suffix, op),
+                                    arguments.drop_back());
+                        },
+                        [&] {
+                          code.call((helper::chooseElements + suffix).str(),
+                                    arguments);
+                        });
+                  });
   }
 
 private:

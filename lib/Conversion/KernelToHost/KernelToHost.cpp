@@ -59,13 +59,12 @@ struct ConvertKernelToHostPass
   static bool hasChannelsOfOneBlock(ProgramOp program) {
     auto hasOne = [](ChannelOp channel) { return channel.getSpread() == 1; };
     return program.getBlocks() == 1 &&
-           llvm::all_of(program.getBody().getOps<KernelOp>(),
-                        [&](KernelOp kernel) {
-                          return kernel.getRank() &&
-                                 llvm::all_of(
-                                     kernel.getBody().getOps<ChannelOp>(),
+           llvm::all_of(
+               program.getBody().getOps<KernelOp>(), [&](KernelOp kernel) {
+                 return kernel.getRank() &&
+                        llvm::all_of(kernel.getBody().getOps<ChannelOp>(),
                                      hasOne);
-                        });
+               });
   }
 
   LogicalResult convert(ProgramOp program, const coll::HelperOptions &options) {

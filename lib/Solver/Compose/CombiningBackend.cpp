@@ -358,8 +358,8 @@ answerByGathering(const Instance &instance, const SolverOptions &options,
   return result;
 }
 
-/// True if groups are small. Their ranks often meet by way of relays only, where
-/// arrivals that are added up are the best there is.
+/// True if groups are small. Their ranks often meet by way of relays only,
+/// where arrivals that are added up are the best there is.
 static bool isAmongFew(const Collective &sum) {
   constexpr size_t few = 4;
   return !sum.groups().empty() &&

@@ -62,7 +62,7 @@ private:
   const Deadline &deadline;
   const Topology backwards = instance.topology.reversed();
 
-  std::vector<unsigned> rounds;  // per step - 1: the least that all ranks need
+  std::vector<unsigned> rounds; // per step - 1: the least that all ranks need
   std::vector<IntakeTable> tables; // of one rank of each orbit
   /// Where the table of a rank comes from: the representative of its orbit, and
   /// a renumbering that takes the representative there.

@@ -64,8 +64,9 @@ private:
 } // namespace
 
 RoutePacking::RoutePacking(const Instance &instance, const Deadline &deadline)
-    : instance(instance), topology(instance.topology), deadline(deadline),
-      problem{topology, CollectiveKind::AllToAll, 0, instance.steps} {
+    : instance(instance), topology(instance.topology),
+      deadline(deadline), problem{topology, CollectiveKind::AllToAll, 0,
+                                  instance.steps} {
   chooseGroup(problem);
   orbits.emplace(topology, problem.generators, problem.group.size());
   std::vector<uint64_t> limitKeys;

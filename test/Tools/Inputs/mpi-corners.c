@@ -95,12 +95,12 @@ int main(int argc, char **argv) {
   receiveTooMuch(100000);
   MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
   require(handler == MPI_ERRORS_ARE_FATAL, "the program's handler");
-  require(argc == 2 && !scclPlanLoad(argv[1], &plan) &&
-              !scclCommInitMPI(MPI_COMM_WORLD, NULL, &comm) &&
-              !scclCommLoad(comm, plan) &&
-              !scclLaunch(comm, plan, send, recv, 1000, scclFloat32, scclSum,
-                          NULL),
-          "a launch");
+  require(
+      argc == 2 && !scclPlanLoad(argv[1], &plan) &&
+          !scclCommInitMPI(MPI_COMM_WORLD, NULL, &comm) &&
+          !scclCommLoad(comm, plan) &&
+          !scclLaunch(comm, plan, send, recv, 1000, scclFloat32, scclSum, NULL),
+      "a launch");
   require(MPI_Finalize() == MPI_SUCCESS, "MPI_Finalize");
   require(scclCommInitMPI(MPI_COMM_WORLD, NULL, &late) ==
                   scclErrorInvalidArgument &&

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define NCCL_VERSION(major, minor, patch)                                      \
-  ((major) * 10000 + (minor) * 100 + (patch))
+  ((major)*10000 + (minor)*100 + (patch))
 #define NCCL_VERSION_CODE NCCL_VERSION(2, 30, 7)
 #define NCCL_WIN_COLL_SYMMETRIC 1
 

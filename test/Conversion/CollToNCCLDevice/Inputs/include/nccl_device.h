@@ -42,7 +42,7 @@ struct ncclDevCommRequirements {
   bool ginStrongSignalsRequired;
 };
 #define NCCL_DEV_COMM_REQUIREMENTS_INITIALIZER                                 \
-  {sizeof(ncclDevCommRequirements), 0, NCCL_VERSION_CODE, 0, 0, 0, 0, false}
+  { sizeof(ncclDevCommRequirements), 0, NCCL_VERSION_CODE, 0, 0, 0, 0, false }
 #define NCCL_GIN_CONNECTION_FULL 1
 
 extern "C" {
