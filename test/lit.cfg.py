@@ -9,8 +9,8 @@
 # the back end; for amdgpu also ld.lld), ptxas (in PATH or in /usr/local/cuda), openmpi
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
 # tsan (sccl-execute is built), dot, pkg-config, chromium, mkdocs and groff (in PATH),
-# pip, numpy and torch (some Python has it), clang (of LLVM's version), no-gpu (neither
-# a GPU nor a driver for one).
+# clang-format (14 is in PATH), pip, numpy and torch (some Python has it), clang (of
+# LLVM's version), no-gpu (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
@@ -67,6 +67,8 @@ if find("sccl-execute"):
 for tool in ["dot", "pkg-config", "chromium", "mkdocs", "groff"]:
     if find(tool):
         config.available_features.add(tool)
+if find("clang-format-14"):
+    config.available_features.add("clang-format")
 
 
 def can_load(library):

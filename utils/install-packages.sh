@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs the Debian packages that sccl builds and tests with. Does nothing, and
 # needs neither root nor network, if all of them are there.
 set -euo pipefail
@@ -16,6 +17,8 @@ packages=(
   pkg-config openmpi-bin libopenmpi-dev mpich libmpich-dev
   # optional: kernels that call NCCL's device functions run in tests
   clang-22
+  # the formatter that the sources are written by
+  clang-format-14
   # unit tests and benchmarks
   libgtest-dev libgmock-dev libbenchmark-dev
 )
