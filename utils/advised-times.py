@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares what `sccl plan` says with what the programs of its plan take.
 
 For each machine and collective: one command makes a plan for sm_90, and

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs what is missing, configures and builds into build/ (or $SCCL_BUILD).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)

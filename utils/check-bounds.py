@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares bounds on time with the exact optimum of random machines.
 
     utils/check-bounds.py [--sccl=build/bin/sccl] [--cases=100] [--seed=1]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks what documents and .td files say against the sources and the tests.
 
 usage: check-docs.py SOURCE-DIR

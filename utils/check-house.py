@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks the floor plan and the sizes of the source.
 
 usage: check-house.py SOURCE-DIR EXCEPTIONS

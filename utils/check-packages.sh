@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs the packages of `cpack` on a bare Debian 12, in a folder of its own, and tries
 # the tool, a C program by pkg-config, and the Python package there. As root:
 #   utils/check-packages.sh FOLDER-OF-DEBS [BARE-DEBIAN]

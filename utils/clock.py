@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """utils/clock.py [--sccl PATH]
 
 Prints what `sccl plan` says that collectives take beside what others measured and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Where the nodes of a graph come to themselves again (Kosaraju's algorithm)."""
 
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs every fenced mlir block of the given files through sccl-opt.
 
 usage: extract-examples.py [--opt SCCL-OPT] FILE|DIR...

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Fuzzes readers of files, each for SECONDS of CPU time, JOBS at once (2); see
 # docs/Fuzzing.md. Needs clang-22, libclang-rt-22-dev and a build that has passed its
 # tests, whose files it begins with:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Counts what the speed of compiled kernels depends on, and compares it with bars.
 
 usage: kernel-gates.py [--ptxas=PATH] [--program=FILE.mlir] FILE.ptx|FILE.s...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What kernel-gates.py reads of a lowered program, as `sccl-opt -sccl-lower` prints it."""
 import re
 

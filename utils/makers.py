@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What each maker of schedules buys: a fixed set of questions, with and without it.
 
     utils/makers.py [--sccl=build/bin/sccl] [-o FILE]     answers and times, as JSON

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks a certificate of a lower bound, as docs/Certificates.md defines it.
 
 A second reader, made from that page alone, for those who would rather not

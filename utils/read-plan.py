@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reads a plan, as docs/Plan.md defines the file, and says what is in it.
 
 A second reader, made from that page alone, for those who would rather not

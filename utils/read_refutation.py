@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that a formula about the sends of a chunk cannot be satisfied.
 
 The part of read-certificate.py for searches, made from the section "The formula

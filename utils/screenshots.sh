@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Makes the pictures of docs/Report.md anew, with Chromium and rsvg-convert.
 #
 # usage: screenshots.sh [BUILD-DIR]

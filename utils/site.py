@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes the documentation a site: HTML that needs no network.
 
 usage: site.py SOURCE-DIR BUILD-DIR OUTPUT-DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Frontiers of machines by name: how long they take, and how far they are from the bound.
 
     utils/sweep-frontiers.py [--sccl=build/bin/sccl] [--timeout=60] MACHINE...

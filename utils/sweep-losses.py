@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plans for machines that have lost something at random.
 
     utils/sweep-losses.py [--sccl=build/bin/sccl] [--cases=30] [--seed=1] [--limit=120]

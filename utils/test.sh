@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # README's second command: install, build, and run all tests.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)

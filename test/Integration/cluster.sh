@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Runs a plan on emulated hosts, with each MPI that is there, and compares it with
 # that MPI's own collective.
 # usage: cluster.sh NETBOX NET-FILE PLAN [UNIT-MBIT [BYTES [BATCHES]]]

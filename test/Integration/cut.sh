@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Cuts a cable between emulated hosts of one rank each while ranks launch a plan, or
 # all that lead to a host, which then is as good as dead: all processes of sccl must end,
 # and name the host, or one at the end of the cable.

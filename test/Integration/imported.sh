@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # From what a tool prints of a machine to a measured table, on emulated hosts that
 # are joined as the machine says: imports it, measures its links, plans, compiles,
 # runs, and compares what was predicted and measured with the MPI's own collective.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Read by scripts that run on emulated hosts: ends them with a message where there can
 # be none. $netbox is the command that makes such hosts.
 skip() {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Makes each call of @coll_end in the kernels of GCN assembly, in turn, one of
 @coll_wait, and says how many of these texts the audit refuses.
 

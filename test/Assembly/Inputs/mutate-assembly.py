@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Breaks the flags in assembly in every way we know of, one at a time, and asks
 `sccl check` about each.
 

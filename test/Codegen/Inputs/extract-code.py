@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the code that a plan has for a target to a file.
 
 usage: extract-code.py PLAN.sccl TARGET FILE

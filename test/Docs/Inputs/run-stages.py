@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the stages of a page and looks for what it shows of each.
 
 usage: run-stages.py PAGE.md FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes C++ with functions and a class that are just too long, and just not.
 
 usage: write-long.py FILE-OF-FUNCTIONS FILE-OF-CLASSES

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes the manifest of a plan to a file: manifest.py PLAN FILE."""
 
 import struct

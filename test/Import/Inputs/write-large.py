@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a topology of NCCL with 100000 GPUs.
 
 usage: write-large.py FILE flat|nested

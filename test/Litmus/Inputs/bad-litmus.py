@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gives `sccl check` each litmus test of a file's lines "CASE: TEST => MESSAGE", with
 ";" in place of line ends, and compares what it says.
 

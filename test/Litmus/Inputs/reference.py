@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The axioms of PTX's memory model once more, on sets of pairs and without any
 shortcut, to compare `sccl check` with on random litmus tests.
 

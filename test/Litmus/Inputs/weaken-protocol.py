@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Asks `sccl check --litmus` about PTX that is broken in every way that the tests of the
 audit know, and in some that the audit forbids though the memory model allows them.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts MLIR's clean-up passes between all passes of a pipeline, and compares.
 
 usage: cleanup.py FILE PIPELINE

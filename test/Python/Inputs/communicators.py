@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every collective among N ranks, compared with the definition: communicators.py N."""
 import array
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the examples in the docstrings of the package; torch's are not looked at."""
 import doctest
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the package's tables with sccl.h: interface.py HEADER."""
 import pathlib
 import re

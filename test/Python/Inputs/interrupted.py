@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What Ctrl-C does to a rank that waits for another one, and to that."""
 import array
 import os

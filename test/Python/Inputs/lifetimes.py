@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Objects that go in an order that nobody would choose."""
 import array
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """NumPy's kinds of elements that are no numbers."""
 import numpy
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors of torch whose memory does not have their elements, and some that have."""
 import torch
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the package refuses, one line each: NAME: CLASS: CAUSE."""
 import array
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Executes the Python blocks of a page that import sccl, and not torch, for which
 there are other tests: run-docs.py PAGE.md."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every collective of torch.distributed on the backend sccl, beside the definition."""
 import datetime
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors that say that they are on a GPU, on the backend sccl: their memory and their
 streams are those of the driver on host memory of test/Runtime/fake. What torch itself
 computes with them waits for the stream first, as a kernel of torch would."""

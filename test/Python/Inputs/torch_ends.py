@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Processes that end with groups in cycles, as an error that was caught leaves them."""
 import gc
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random calls of torch.distributed, of random types, whose tensors lie in memory in
 another way on each rank, beside what torch computes of all inputs:
 torch_random.py RANKS SEED CALLS."""

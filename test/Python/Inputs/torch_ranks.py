@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a function on ranks that are processes with the backend sccl."""
 import os
 import sys

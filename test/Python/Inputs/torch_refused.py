@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the backend refuses, and how ranks that are left behind end."""
 import datetime
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """FullyShardedDataParallel of torch 1.13 on CPUs: its streams stand still, and its
 dataclasses, which Python 3.11 refuses, have a hash."""
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors whose memory is not what they are, and reductions that no plan has by itself:
 each result beside what torch computes of all inputs. On 3 ranks, and on one."""
 import logging

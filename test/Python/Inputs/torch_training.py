@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a small model on 4 processes with DistributedDataParallel, with the backends
 gloo and sccl, and then with FullyShardedDataParallel, and compares the losses."""
 import sys

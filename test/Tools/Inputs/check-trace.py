@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks a trace as Chrome and Perfetto read it, and prints what is in it.
 
 usage: check-trace.py FILE.json

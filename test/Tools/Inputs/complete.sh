@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What bash completes with the script $1.
 . "$1"
 compopt() { :; }

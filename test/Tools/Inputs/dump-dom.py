@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the document that a page becomes in Chromium, once its script has run.
 
 usage: dump-dom.py FILE.html FRAGMENT

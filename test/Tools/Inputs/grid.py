@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the topology of a grid that does not wrap around: grid.py ROWS COLUMNS."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Interrupts the second row of a table, and prints the status of each.
 
 interrupt-rows.py SIGNAL SCCL ARGUMENTS...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs COMMAND several times, and interrupts it ever later; each time it must
 end soon, with exit code 3 and the best answer so far, which is printed once.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Links a program with what is installed in a prefix, by pkg-config and by CMake, and runs it.
 #   link-installed.sh PREFIX WORK-FOLDER
 set -eu

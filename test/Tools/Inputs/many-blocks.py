@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """many-blocks.py KIND RANKS FILE.xml: an all_gather with a thread block for each peer.
 
 direct   everyone sends to everyone, on channels that all interpreters have

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Does something to one of two ranks of MPI, at random moments, and looks at the other.
 
 usage: mpi-campaign.py openmpi|mpich PROGRAM PLAN COUNT [SEED]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What goes wrong around communicators of MPI, on two ranks:
  * mpirun -n 2 mpi-corners all_reduce.sccl */
 #include <sccl/sccl-mpi.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Splits ranks of MPI that exchange messages, and launches without waiting:
  * mpirun -n 5 mpi-groups all_reduce.sccl multiple|funneled */
 #include <sccl/sccl-mpi.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Ranks of MPI that make different calls (mpi-mismatch.c): COUNT cases with one MPI, from
 # number SCCL_FIRST (1) on.
 # usage: mpi-mismatch.sh openmpi|mpich COUNT [NETBOX NET-FILE]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Deletes lines of a schedule or a program, one at a time, and sees what happens.
 
 usage: mutate.py FILE OP...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints a line many times: nest.py LINE TIMES."""
 import sys
 

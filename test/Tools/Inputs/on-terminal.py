@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a command with a terminal as standard error and prints what appears there,
 a line for each time that the line is begun again: on-terminal.py COMMAND..."""
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damages plans and compares what two readers say of each.
 
 usage: plan-readers.py READER.py SEED MUTANTS FILE.sccl...

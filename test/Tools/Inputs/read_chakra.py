@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs execution traces of all ranks, as far as they go.
 
 usage: read_chakra.py PREFIX RANKS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a schedule with LL words, at many sizes and in both code shapes.
 
 usage: run-ll.py FILE SEGMENTS

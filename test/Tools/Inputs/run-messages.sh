@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Plans for messages with one MPI, in the order of run-messages.test.
 # usage: run-messages.sh openmpi|mpich FOLDER
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What sccl does with one MPI, in the order of run-mpi.test.
 # usage: run-mpi.sh openmpi|mpich FOLDER
 set -eu

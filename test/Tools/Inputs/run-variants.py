@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a schedule in every way in which it can be lowered.
 
 usage: run-variants.py FILE BYTES...

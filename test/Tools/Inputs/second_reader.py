@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a reader in Python and sccl say of damaged files."""
 import collections
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stops ranks of a command and prints how the command ends.
 
 usage: stop-rank.py RANK|all COMMAND...

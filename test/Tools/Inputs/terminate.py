@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ends COMMAND, which writes OUTPUT, by SIGTERM while it is at work. None of its
 processes may go on, and nothing may be left. usage: OUTPUT COMMAND...
 """

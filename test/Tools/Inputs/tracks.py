@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Prints the names of the tracks of each process of a trace.
 
 usage: tracks.py FILE.json

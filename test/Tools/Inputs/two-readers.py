@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Damages certificates and compares what two readers say of each.
 
 usage: two-readers.py READER.py SEED MUTANTS DIR

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs COMMAND with OUT replaced by FOLDER/NAME again and again, the n-th time with
 FOLDER removed before the n-th call that has to do with it (vanishing-folder.c), until
 nothing is removed. A tool that fails must end with 1 and say so; one that does not

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Builds what tests link with kernels that call NCCL's device functions.
 
 usage: build.py device TEST-FOLDER OUT.ll

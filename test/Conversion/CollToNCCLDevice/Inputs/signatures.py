@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the functions of NCCL that kernels declare with those that define them.
 
 usage: signatures.py KERNELS.ll DEVICE.ll

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Executes the GPU helpers that move data on this machine's CPU.
 
 usage: execute-helpers.py TARGET BLOCK-SIZE FILE.mlir [ELEMENT [REDUCTION]]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Executes the GPU helpers for LL words on this machine's CPU.
 
 usage: execute-ll.py TARGET BLOCK-SIZE FILE.mlir [ELEMENT]
