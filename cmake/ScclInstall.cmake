@@ -5,6 +5,12 @@
 #   python    the Python package, for Debian's Python
 #   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
 #             .td files, to build passes and tools against
+# All but `compiler` is built by `ninja sccl-product`.
+add_custom_target(sccl-product DEPENDS libsccl sccl-nccl sccl sccl-manual)
+foreach(mpi IN LISTS SCCL_MPIS)
+  add_dependencies(sccl-product sccl-${mpi} sccl-bench-${mpi})
+endforeach()
+
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sccl)

@@ -29,15 +29,21 @@ def project(field):
     return re.search(rf'^{field} = "(.*)"$', text, flags=re.M)[1]
 
 
+def version():
+    """That of the interface, as everywhere: a wheel is built in the source tree."""
+    text = (HERE.parent / "include/sccl/sccl.h").read_text()
+    code = int(re.search(r"^#define SCCL_VERSION_CODE (\d+)$", text, flags=re.M)[1])
+    return f"{code // 10000}.{code // 100 % 100}.{code % 100}"
+
+
 def metadata():
     lines = ["Metadata-Version: 2.1"]
-    for key, field in [
-        ("Name", "name"),
-        ("Version", "version"),
-        ("Summary", "description"),
-        ("Requires-Python", "requires-python"),
-    ]:
-        lines.append(f"{key}: {project(field)}")
+    lines += [
+        f"Name: {project('name')}",
+        f"Version: {version()}",
+        f"Summary: {project('description')}",
+        f"Requires-Python: {project('requires-python')}",
+    ]
     for extra in ["numpy", "torch"]:
         lines += [f"Provides-Extra: {extra}"]
         lines += [f'Requires-Dist: {extra}; extra == "{extra}"']
@@ -46,8 +52,8 @@ def metadata():
 
 def write_wheel(directory, files):
     """Writes a wheel with `files`, contents by path, and returns its name."""
-    name, version = project("name"), project("version")
-    info = f"{name}-{version}.dist-info"
+    stem = f"{project('name')}-{version()}"
+    info = f"{stem}.dist-info"
     files = dict(files)
     files[f"{info}/METADATA"] = metadata().encode()
     files[f"{info}/WHEEL"] = WHEEL.encode()
@@ -56,7 +62,7 @@ def write_wheel(directory, files):
         digest = base64.urlsafe_b64encode(hashlib.sha256(contents).digest())
         record += f"{path},sha256={digest.decode().rstrip('=')},{len(contents)}\n"
     files[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
-    wheel = f"{name}-{version}-py3-none-any.whl"
+    wheel = f"{stem}-py3-none-any.whl"
     with zipfile.ZipFile(pathlib.Path(directory) / wheel, "w") as archive:
         for path, contents in files.items():
             # Without a date the same sources give the same bytes.

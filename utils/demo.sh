@@ -4,5 +4,5 @@
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${SCCL_BUILD:-$root/build}
-bash "$root/utils/build.sh"
+bash "$root/utils/build.sh" sccl-product
 "$build/bin/sccl" demo -o "$build/demo"

@@ -17,6 +17,8 @@ packages=(
   pkg-config openmpi-bin libopenmpi-dev mpich libmpich-dev
   # optional: kernels that call NCCL's device functions run in tests
   clang-22
+  # packages of a release
+  dpkg-dev file
   # the formatter that the sources are written by
   clang-format-14
   # unit tests and benchmarks
