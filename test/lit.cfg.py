@@ -29,6 +29,9 @@ config.excludes = ["Inputs", "Corpus"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.sccl_binary_dir, "test")
 
+# libsccl refuses plans that others may write, also those that tests copy.
+os.umask(0o022)
+
 # Tools are found through PATH: ours first, then those of the LLVM we build with.
 path = [os.path.join(config.sccl_binary_dir, "bin"), config.llvm_tools_dir]
 path += [os.environ["PATH"], "/usr/local/cuda/bin"]
