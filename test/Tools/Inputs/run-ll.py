@@ -9,7 +9,7 @@ anything did.
 import subprocess
 import sys
 
-LAUNCHES = 200
+LAUNCHES = 64
 SEGMENT_BYTES = 0, 4, 100, 4100, 65536
 
 
