@@ -5,7 +5,7 @@
 usage: check-house.py SOURCE-DIR EXCEPTIONS
 
 - A folder of lib/ and include/sccl includes, and links in its CMakeLists.txt, only
-  what the table "Who may use whom" of docs/Pipeline.md allows. The table has no
+  what the table "Which folder may use which" of docs/Pipeline.md allows. The table has no
   cycles, and a row for each folder.
 - Nothing lies at the top that a tool wrote: a schedule, a plan, a proof.
 - No function is longer than 60 lines, no class longer than 250, no file longer than
@@ -34,7 +34,7 @@ ROOM_OF_LIBRARY = {
 def read_table(root):
     """By room, the rooms that it may use."""
     text = (root / "docs" / "Pipeline.md").read_text()
-    section = text.split("## Who may use whom")[1].split("\n## ")[0]
+    section = text.split("## Which folder may use which")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (\w+) \|([^|]*)\|", section, flags=re.M)
     return {
         room: set(re.findall(r"\w+", uses)) for room, uses in rows if room != "folder"

@@ -108,7 +108,7 @@ def run_threads(
     board = ThreadGather.board(size, limit)
     first: List[BaseException] = []
     there: List[Communicator] = []
-    leaving = threading.Lock()  # nobody may use a communicator that is destroyed
+    leaving = threading.Lock()  # no thread may use a communicator that is destroyed
 
     def rank_main(gather: ThreadGather) -> Any:
         comm = None

@@ -141,7 +141,7 @@ def _kept(name: str, make: Callable[[], Plan]) -> pathlib.Path:
         # Several groups may make it at once: the last one that is whole stays.
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(plan.data)
-            os.fchmod(file.fileno(), 0o644)  # as other files, for whoever shares it
+            os.fchmod(file.fileno(), 0o644)  # as other files, for users that share it
         os.replace(file.name, path)
     except OSError as error:
         raise Error(f"cannot keep plans in {folder}, of SCCL_CACHE_HOME: {error}") from None

@@ -26,7 +26,7 @@ log = logging.getLogger("sccl")
 CALLERS = distributed_c10d.__dict__
 
 
-#: libsccl waits for no longer, which is three years. Some say "for ever" with more.
+#: libsccl waits for no longer, which is three years. Some say "forever" with more.
 MOST_SECONDS = 1e8
 
 #: Who calls a method of the group: torch's function, which waits at once, or hands the
@@ -35,7 +35,7 @@ AWAITS, PYTHON, NATIVE = range(3)
 
 
 def caller_kind() -> int:
-    """Who calls the method that calls this. torch passes async_op to its own function
+    """The caller of the method that calls this. torch passes async_op to its own function
     only. If that waits at once, no other thread need execute the collective."""
     try:
         frame = sys._getframe(2)

@@ -98,7 +98,7 @@ def _rank_main(rank: int, ranks: int, port: int, options: argparse.Namespace) ->
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port without a listener."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         return server.getsockname()[1]

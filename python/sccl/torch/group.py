@@ -183,7 +183,7 @@ class ProcessGroupSccl(MovingCollectives):
         return self._after(work.wait, tensors, caller_kind(), finish) if finish else work
 
     def _pair(self, tensors: Any) -> Any:
-        """Who sends and receives, and what, and what is left to do then."""
+        """Which ranks send and receive, and what, and what is left to do then."""
         check_list("send and recv", tensors, 1)
         reason, device = "plans are for collectives", tensors[0].device
         behind = self._fall_back(device, "send and recv", reason, together=False)
