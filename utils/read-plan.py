@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads a plan, as docs/Plan.md defines the file, and says what is in it.
+"""Reads a plan, as docs/PlanFile.md defines the file, and says what is in it.
 
 A second reader, made from that page alone, for those who would rather not
 believe the C++. It runs nothing.
@@ -271,7 +271,7 @@ def read_plan(data):
     digest = head.take(32)
     manifest_text, index = head.take(manifest_bytes), head.take(index_bytes)
     require(sha256(data[:48] + manifest_text + index) == digest, "its head does not have its hash")
-    require(flags == 0 and zero == 0, "it has flags that nobody knows")
+    require(flags == 0 and zero == 0, "it has unknown flags")
     manifest = read_manifest(manifest_text)
     layouts, parts, needs = read_index(index, manifest)
     end = head.at
