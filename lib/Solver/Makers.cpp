@@ -7,6 +7,7 @@
 
 #include "sccl/Solver/Makers.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace sccl;
@@ -16,9 +17,16 @@ static constexpr std::string_view names[] = {
 #include "sccl/Solver/Makers.def"
 };
 
-bool sccl::isAsked(std::string_view maker) {
-  static const char *without = std::getenv("SCCL_WITHOUT_MAKER");
-  return !without || maker != without;
+/// The maker to leave out; "" for none.
+static std::string_view without() {
+  static const char *const name = std::getenv("SCCL_WITHOUT_MAKER");
+  return name ? name : "";
 }
+
+std::string_view sccl::unknownMaker() {
+  return std::ranges::count(names, without()) ? "" : without();
+}
+
+bool sccl::isAsked(std::string_view maker) { return maker != without(); }
 
 bool sccl::isAsked(Maker maker) { return isAsked(names[size_t(maker)]); }

@@ -13,6 +13,7 @@
 #include "sccl/Options/Help.h"
 #include "sccl/Options/Log.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Solver/Makers.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
@@ -48,6 +49,9 @@ int main(int argc, char **argv) {
           "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
           "  unsatisfiable, 3 unknown (time or memory)\n"))
     return BadInput;
+  if (std::string_view name = sccl::unknownMaker(); !name.empty())
+    return fail("SCCL_WITHOUT_MAKER: there is no maker '" + std::string(name) +
+                "', docs/Makers.md lists them");
   if (std::optional<int> code = writeManual())
     return sccl::afterFlush(*code);
   using Subcommand = std::pair<bool (*)(), int (*)()>;

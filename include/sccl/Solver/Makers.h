@@ -23,6 +23,9 @@ enum class Maker {
 bool isAsked(Maker maker);
 bool isAsked(std::string_view maker);
 
+/// What SCCL_WITHOUT_MAKER names, if that is no maker; else "".
+std::string_view unknownMaker();
+
 } // namespace sccl
 
 #endif // SCCL_SOLVER_MAKERS_H
