@@ -31,7 +31,7 @@
 
 #include "PriceList.h"
 
-#include "Model/CutNetwork.h"
+#include "Model/FlowNetwork.h"
 #include "Model/Hubs.h"
 
 #include <algorithm>
@@ -77,6 +77,12 @@ private:
                      std::vector<unsigned> &entries,
                      std::vector<unsigned> &nodes);
   void addFreeArc(unsigned from, unsigned to);
+  unsigned addArc(unsigned from, unsigned to) {
+    return network.addArc(to, from, 0);
+  }
+  bool isOnSourceSide(unsigned node) const {
+    return !network.isOnSourceSide(node);
+  }
   void addPorts(Ports ports, const std::vector<std::vector<unsigned>> &inNodes);
   void offer(unsigned &slot, unsigned limit) const;
   unsigned nodeOf(std::vector<unsigned> &nodes, unsigned limit, unsigned rank,
@@ -92,7 +98,9 @@ private:
   /// on links of its destination, and of those on links of several of either;
   /// `none` where there is none.
   std::vector<unsigned> own, out, in, sharedOut, sharedIn;
-  CutNetwork network;
+  /// With all arcs reversed: cuts are looked for from the sink, which is seldom
+  /// far from them.
+  FlowNetwork network;
   unsigned source;
   std::vector<LimitArc> limitArcs;
   std::vector<unsigned> freeArcs;
@@ -117,11 +125,11 @@ CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
       isSource(topology.numRanks()), isSettled(topology.numRanks()) {
   for (unsigned rank : question.sources)
     isSource[rank] = true;
-  // The first arcs that a search looks at, as they end it.
-  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    sourceArcs.push_back(network.addArc(source, rank));
   chooseLimits();
   addLinks();
+  // Added last, they are what a search looks at first, as they end it.
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    sourceArcs.push_back(addArc(source, rank));
   setCapacities();
 }
 
@@ -162,13 +170,13 @@ unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
   if (nodes[limit] == none) {
     unsigned node = nodes[limit] = network.addNode();
     unsigned from = isOut ? rank : node, to = isOut ? node : rank;
-    limitArcs.push_back({network.addArc(from, to), limit, from, to});
+    limitArcs.push_back({addArc(from, to), limit, from, to});
   }
   return nodes[limit];
 }
 
 void CutFinder::addFreeArc(unsigned from, unsigned to) {
-  freeArcs.push_back(network.addArc(from, to));
+  freeArcs.push_back(addArc(from, to));
 }
 
 /// The node behind (before) the arc of a limit that several ranks share, to
@@ -198,7 +206,7 @@ bool CutFinder::addShared(unsigned link, unsigned from, unsigned to,
   from = passLimit(sharedOut[link], from, /*isOut=*/true, entries, nodes);
   to = passLimit(sharedIn[link], to, /*isOut=*/false, entries, nodes);
   if (own[link] != none)
-    limitArcs.push_back({network.addArc(from, to), own[link], from, to});
+    limitArcs.push_back({addArc(from, to), own[link], from, to});
   else if (joined.emplace(from, to).second)
     addFreeArc(from, to);
   return true;
@@ -223,7 +231,7 @@ void CutFinder::addLinks() {
     if (own[link] == none)
       addFreeArc(from, to);
     else
-      limitArcs.push_back({network.addArc(from, to), own[link], from, to});
+      limitArcs.push_back({addArc(from, to), own[link], from, to});
   }
   for (std::vector<unsigned> &list : inNodes)
     sortAndDropCopies(list);
@@ -290,17 +298,17 @@ int64_t CutFinder::enoughFlow(unsigned sink) const {
 std::optional<CutFinder::Cut> CutFinder::improve(unsigned sink) {
   network.setCapacity(sourceArcs[sink], 0);
   int64_t enough = enoughFlow(sink);
-  if (network.maximize(source, sink, enough) >= enough)
+  if (network.maximize(sink, source, enough) >= enough)
     return std::nullopt;
   Cut cut{std::vector<bool>(topology.numRanks()), {}, 0, 0};
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    cut.side[rank] = network.isOnSourceSide(rank);
+    cut.side[rank] = isOnSourceSide(rank);
   for (unsigned rank : question.sources)
     cut.demand += cut.side[rank];
   if (question.demand == CutDemand::Once)
     cut.demand = 1;
   for (const LimitArc &arc : limitArcs)
-    if (network.isOnSourceSide(arc.from) && !network.isOnSourceSide(arc.to)) {
+    if (isOnSourceSide(arc.from) && !isOnSourceSide(arc.to)) {
       cut.limits.push_back(arc.limit);
       cut.capacity += topology.limits()[arc.limit].bandwidth;
     }

@@ -7,7 +7,7 @@
 
 #include "sccl/Machine/BoundTopology.h"
 
-#include "Model/CutNetwork.h"
+#include "Model/FlowNetwork.h"
 #include "Quantum.h"
 #include "SetLimits.h"
 #include "Ways.h"
@@ -195,8 +195,7 @@ int64_t BoundBuilder::unitsOf(const Edge &edge) const {
 /// GB/s from all of `ends.srcs` to all of `ends.dsts` together, through no
 /// other GPU. Nothing if that does not fit.
 std::optional<Rational> BoundBuilder::flowBetween(const Ends &ends) const {
-  constexpr int64_t unlimited = int64_t(1) << 62;
-  CutNetwork network(machine.vertices().size());
+  FlowNetwork network(machine.vertices().size());
   unsigned source = network.addNode(), sink = network.addNode();
   std::set<unsigned> from, to; // vertices
   for (unsigned rank : ends.srcs)
@@ -211,11 +210,10 @@ std::optional<Rational> BoundBuilder::flowBetween(const Ends &ends) const {
     bool isBegun = !isGpu(edge.src) || from.contains(edge.src);
     bool isEnded = !isGpu(edge.dst) || to.contains(edge.dst);
     if (isOpen[number] && isBegun && isEnded)
-      network.setCapacity(network.addArc(isGpu(edge.src) ? source : edge.src,
-                                         isGpu(edge.dst) ? sink : edge.dst),
-                          unitsOf(edge));
+      network.addArc(isGpu(edge.src) ? source : edge.src,
+                     isGpu(edge.dst) ? sink : edge.dst, unitsOf(edge));
   }
-  return product(network.maximize(source, sink, unlimited), unit);
+  return product(network.maximize(source, sink, FlowNetwork::most), unit);
 }
 
 /// Limits what flows say, as far as no other limit says as much.

@@ -12,7 +12,7 @@
 
 #include "EngineTesting.h"
 
-#include "Optimize/FlowNetwork.h"
+#include "Model/FlowNetwork.h"
 #include "Solver/RoundSearch.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ TEST(FlowNetwork, MatchesTheSmallestCut) {
           cut += arc.capacity;
       smallest = std::min(smallest, cut);
     }
-    EXPECT_EQ(network.maximize(0, 1, never), smallest);
+    EXPECT_EQ(network.maximize(0, 1, FlowNetwork::most), smallest);
     // The flow is one, and its own cut proves it largest.
     std::vector<int64_t> balance(numNodes);
     int64_t cut = 0;

@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Optimize/FlowNetwork.h"
+#include "Model/FlowNetwork.h"
 #include "Solver/Backends.h"
 #include "Solver/StepSplitting.h"
 #include "sccl/Model/Symmetry.h"
@@ -156,7 +156,9 @@ bool MatchingRun::findLeastRounds(FlowNetwork &network, unsigned rank,
     unsigned &count = rounds[step - 1];
     for (unsigned i = 0; i < inLinks.size(); ++i)
       network.setCapacity(i, int64_t(topology.capacity(inLinks[i])) * count);
-    if (network.maximize(0, 1, deadline) == total)
+    if (network.maximize(0, 1, FlowNetwork::most, [&](uint64_t units) {
+          return deadline.tick(units);
+        }) == total)
       return true;
     if (deadline.expired())
       return false;

@@ -152,7 +152,9 @@ bool TimeExpansion::isFeasible(const std::vector<unsigned> &rounds,
                                const Deadline &deadline) {
   for (const LimitedArc &arc : limited)
     network.setCapacity(arc.arc, arc.bandwidth * rounds[arc.step - 1]);
-  return network.maximize(source, sink, deadline) == total;
+  return network.maximize(source, sink, FlowNetwork::most, [&](uint64_t units) {
+    return deadline.tick(units);
+  }) == total;
 }
 
 RoundCut TimeExpansion::cut() const {

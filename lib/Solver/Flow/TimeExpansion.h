@@ -14,7 +14,7 @@
 #ifndef SCCL_LIB_SOLVER_FLOW_TIMEEXPANSION_H
 #define SCCL_LIB_SOLVER_FLOW_TIMEEXPANSION_H
 
-#include "Optimize/FlowNetwork.h"
+#include "Model/FlowNetwork.h"
 #include "Solver/RoundSearch.h"
 #include "sccl/Model/Instance.h"
 

@@ -19,7 +19,7 @@
 
 #include "Allocation.h"
 
-#include "Optimize/FlowNetwork.h"
+#include "Model/FlowNetwork.h"
 #include "Optimize/LinearProgram.h"
 
 #include <algorithm>
@@ -134,7 +134,9 @@ bool Allocation::addCuts(const std::vector<double> &shares) {
   int64_t needed = unit * int64_t(roots.size()) - tolerance;
   bool isViolated = false;
   for (unsigned sink = 0; sink < topology.numRanks(); ++sink) {
-    if (network.maximize(topology.numRanks(), sink, deadline, needed) >= needed)
+    if (network.maximize(
+            topology.numRanks(), sink, needed,
+            [&](uint64_t units) { return deadline.tick(units); }) >= needed)
       continue;
     addCut();
     isViolated = true;

@@ -12,7 +12,7 @@
 
 #include "sccl/Solver/SpanningTrees.h"
 
-#include "Optimize/FlowNetwork.h"
+#include "Model/FlowNetwork.h"
 
 using namespace sccl;
 
@@ -66,7 +66,9 @@ private:
 
 bool CutSearch::widen(unsigned sink) {
   int64_t needed = capacity * int64_t(roots.size());
-  if (network.maximize(source, sink, deadline, needed) >= needed ||
+  if (network.maximize(source, sink, needed,
+                       [&](uint64_t units) { return deadline.tick(units); }) >=
+          needed ||
       deadline.expired())
     return false;
   int64_t newDemand = 0, newCapacity = 0;

@@ -80,7 +80,9 @@ int64_t SlackNetwork::leastSlack(const Vertices &inside,
   }
   for (unsigned vertex : inside)
     network.setCapacity(sinkArcs[vertex], unlimited);
-  int64_t flow = network.maximize(source, sink, deadline, demand + most);
+  int64_t flow =
+      network.maximize(source, sink, demand + most,
+                       [&](uint64_t units) { return deadline.tick(units); });
   if (deadline.expired())
     return 0;
   return std::min(flow - demand, most);

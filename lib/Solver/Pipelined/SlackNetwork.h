@@ -17,9 +17,10 @@
 #ifndef SCCL_LIB_SOLVER_PIPELINED_SLACKNETWORK_H
 #define SCCL_LIB_SOLVER_PIPELINED_SLACKNETWORK_H
 
-#include "Optimize/FlowNetwork.h"
+#include "Model/FlowNetwork.h"
 
 #include "sccl/Model/CapacityGraph.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include <list>
 #include <vector>

@@ -22,16 +22,14 @@ unsigned FlowNetwork::addArc(unsigned from, unsigned to, Amount capacity) {
 }
 
 FlowNetwork::Amount FlowNetwork::maximize(unsigned source, unsigned sink,
-                                          const Deadline &deadline,
-                                          Amount enough) {
-  for (unsigned arc = 0; arc < numArcs(); ++arc) {
-    arcs[2 * arc].residual = capacities[arc];
-    arcs[2 * arc + 1].residual = 0;
-  }
+                                          Amount enough, const Meter &meter) {
+  for (unsigned arc : used)
+    forgetFlow(arc);
+  used.clear();
   Amount total = 0;
   while (total < enough && findLevels(source, sink) &&
-         !deadline.tick(1 + numArcs() / arcsPerUnit))
-    total += pushAlongLevels(source, sink, deadline);
+         !(meter && meter(1 + numArcs() / arcsPerUnit)))
+    total += pushAlongLevels(source, sink, enough - total, meter);
   return total;
 }
 
@@ -66,6 +64,7 @@ FlowNetwork::Amount FlowNetwork::pushPath(std::vector<unsigned> &path) {
   for (size_t i = path.size(); i-- > 0;) {
     arcs[path[i]].residual -= amount;
     arcs[path[i] ^ 1].residual += amount;
+    used.push_back(path[i] / 2);
     if (arcs[path[i]].residual == 0)
       firstFull = i;
   }
@@ -75,7 +74,8 @@ FlowNetwork::Amount FlowNetwork::pushPath(std::vector<unsigned> &path) {
 
 /// A blocking flow. Not recursive, as paths can be as long as the network.
 FlowNetwork::Amount FlowNetwork::pushAlongLevels(unsigned source, unsigned sink,
-                                                 const Deadline &deadline) {
+                                                 Amount enough,
+                                                 const Meter &meter) {
   current = firstArc;
   size_t looked = 0;
   Amount total = 0;
@@ -85,15 +85,18 @@ FlowNetwork::Amount FlowNetwork::pushAlongLevels(unsigned source, unsigned sink,
     if (node == sink) {
       looked += 2 * path.size();
       total += pushPath(path);
-      deadline.charge(looked / arcsPerUnit);
-      looked %= arcsPerUnit;
-      if (deadline.expired())
+      if (total >= enough || (meter && meter(looked / arcsPerUnit)))
         return total;
+      looked %= arcsPerUnit;
       continue;
     }
     unsigned &half = current[node];
-    while (half != none && (arcs[half].residual == 0 ||
-                            level[arcs[half].to] != level[node] + 1)) {
+    // Of the nodes as far from the source as the sink, none leads on.
+    auto leadsOn = [&](const HalfArc &arc) {
+      return arc.residual != 0 && level[arc.to] == level[node] + 1 &&
+             (arc.to == sink || level[arc.to] < level[sink]);
+    };
+    while (half != none && !leadsOn(arcs[half])) {
       half = arcs[half].next;
       ++looked;
     }

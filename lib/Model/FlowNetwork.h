@@ -10,13 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
-#define SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
-
-#include "sccl/Optimize/Deadline.h"
+#ifndef SCCL_LIB_MODEL_FLOWNETWORK_H
+#define SCCL_LIB_MODEL_FLOWNETWORK_H
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -38,15 +37,20 @@ public:
   unsigned numArcs() const { return static_cast<unsigned>(arcs.size() / 2); }
   void reserveArcs(size_t count) { arcs.reserve(2 * count); }
 
-  /// Takes effect at the next `maximize`.
+  /// Sets what `arc` may carry and forgets what it carries.
   void setCapacity(unsigned arc, Amount capacity) {
     capacities[arc] = capacity;
+    forgetFlow(arc);
   }
 
+  /// Told of units of work, about a microsecond each, that were done. Returns
+  /// true to end the search.
+  using Meter = std::function<bool(uint64_t units)>;
   /// Computes a maximum flow from nothing, or one of at least `enough`, and
-  /// returns its amount; a smaller one if `deadline` expires.
-  Amount maximize(unsigned source, unsigned sink, const Deadline &deadline,
-                  Amount enough = std::numeric_limits<Amount>::max());
+  /// returns its amount; a smaller one if `meter` ends the search.
+  Amount maximize(unsigned source, unsigned sink, Amount enough,
+                  const Meter &meter = {});
+  static constexpr Amount most = std::numeric_limits<Amount>::max();
 
   // Of the flow computed last; of cuts, only if it is below `enough`:
   Amount flow(unsigned arc) const { return arcs[2 * arc + 1].residual; }
@@ -70,16 +74,21 @@ private:
   /// Arcs looked at in a unit of work. Measured: 100 to 300 per microsecond.
   static constexpr size_t arcsPerUnit = 128;
 
+  void forgetFlow(unsigned arc) {
+    arcs[2 * arc].residual = capacities[arc];
+    arcs[2 * arc + 1].residual = 0;
+  }
   bool findLevels(unsigned source, unsigned sink);
-  Amount pushAlongLevels(unsigned source, unsigned sink,
-                         const Deadline &deadline);
+  Amount pushAlongLevels(unsigned source, unsigned sink, Amount enough,
+                         const Meter &meter);
   Amount pushPath(std::vector<unsigned> &path);
 
   std::vector<unsigned> firstArc, level, current, queue;
+  std::vector<unsigned> used; ///< arcs that had a flow
   std::vector<HalfArc> arcs;
   std::vector<Amount> capacities;
 };
 
 } // namespace sccl
 
-#endif // SCCL_LIB_OPTIMIZE_FLOWNETWORK_H
+#endif // SCCL_LIB_MODEL_FLOWNETWORK_H
