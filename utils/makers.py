@@ -230,7 +230,6 @@ def cost_at(answer, key):
     """The cost at a size, or the least of at most so many steps."""
     costs = answer["costs"]
     if answer["question"].startswith("plan"):
-        # Sizes where the choice switches differ; those asked for are always there.
         return costs.get(key)
     return min((cost for steps, cost in costs.items() if int(steps) <= int(key)), default=None)
 
@@ -240,7 +239,9 @@ def gap_of(answer, first):
     keys = sorted(set(first["costs"]) & set(first["bounds"]), key=int)
     keys = [key for key in keys if first["bounds"][key] > 0]
     if answer["question"].startswith("plan"):
-        keys = [key for key in keys if int(key) & (int(key) - 1) == 0]
+        # Sizes where the choice switches differ; those asked for, 1 KiB to 1 GiB in steps of
+        # four, are always there.
+        keys = [key for key in keys if int(key) in {4 ** power for power in range(5, 16)}]
     if not keys:
         return float(answer["status"] in ("unknown", "failed"))
     costs = [cost_at(answer, key) for key in keys]
