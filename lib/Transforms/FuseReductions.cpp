@@ -67,6 +67,19 @@ public:
     return isOnly ? reader : nullptr;
   }
 
+  /// True if `range` is of several sums, each formed by itself before `step` and
+  /// read once.
+  bool isOfSums(const SlotRange &range, unsigned step) const {
+    bool result = range.buffer == Buffer::Scratch && range.size() > 1;
+    slots.forEach(range, [&](size_t slot) {
+      const Use &use = uses[slot];
+      auto sum = dyn_cast_or_null<LocalReduceOp>(use.writer);
+      result = result && use.readers == 1 && use.step < step && sum &&
+               sum.getCount() == 1;
+    });
+    return result;
+  }
+
   /// True if what is in `range` is there before `step` begins.
   bool isBefore(const SlotRange &range, unsigned step) const {
     bool result = true;
@@ -186,6 +199,24 @@ static bool fuseWithPut(LocalReduceOp combine, SlotUses &uses) {
     uses.forget(cast<TransferOpInterface>(op));
     op->erase();
   }
+  return true;
+}
+
+/// Makes a put of several sums one of each, so that each can be joined with its
+/// reduction. Returns false if `put` is none.
+static bool splitPut(PutOp put, const SlotUses &uses) {
+  if (put.getDma() || put.getTimes() > 1 ||
+      !uses.isOfSums(getTransfer(put)->reads[0], put.getStep()))
+    return false;
+  OpBuilder builder(put);
+  for (unsigned i = 0; i < put.getCount(); ++i) {
+    auto part = cast<PutOp>(builder.clone(*put));
+    part.setChunk(put.getChunk() + i);
+    part.setCount(1);
+    part.setSrcSlot(put.getSrcSlot() + i);
+    part.setDstSlot(put.getDstSlot() + i);
+  }
+  put.erase();
   return true;
 }
 
@@ -379,8 +410,13 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     forEachOp<GetOp>(program, [&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)
       counts.gets += fuseWithCombine(get, uses);
+    SmallVector<PutOp> puts;
+    forEachOp<PutOp>(program, [&](PutOp op) { puts.push_back(op); });
+    unsigned split = 0;
+    for (PutOp put : puts)
+      split += splitPut(put, uses);
     // Joined gets read what others have read.
-    if (counts.gets > 0)
+    if (counts.gets + split > 0)
       uses = SlotUses(program);
     for (LocalReduceOp combine : findReductions(program))
       counts.puts += fuseWithPut(combine, uses);

@@ -56,3 +56,76 @@ std::vector<uint32_t> coll::orderOfArrivals(const std::vector<Send> &sends) {
   });
   return order;
 }
+
+namespace {
+/// Arrivals of chunks that follow each other, from the same ranks.
+class ArrivalRuns {
+public:
+  ArrivalRuns(const std::vector<Send> &sends,
+              const std::vector<uint32_t> &order, unsigned perSegment)
+      : sends(sends), order(order), perSegment(perSegment) {}
+
+  /// Past the arrivals, from the one at `begin` on, that stay apart from what
+  /// their rank has of the same chunk: `begin` itself if that does not.
+  size_t endOfChunk(size_t begin) const {
+    size_t end = begin;
+    while (end < order.size() && staysApart(at(end)) &&
+           at(end).dst == at(begin).dst && at(end).chunk == at(begin).chunk)
+      ++end;
+    return end;
+  }
+
+  /// Past the arrivals of this chunk, with `count` of them, and of those that
+  /// go on with it.
+  size_t endOfRun(size_t begin, size_t count) const {
+    size_t end = begin + count;
+    while (goesOn(end, count))
+      end += count;
+    return end;
+  }
+
+private:
+  static bool staysApart(const Send &send) {
+    return send.action == SendAction::Reduce || send.action == SendAction::Keep;
+  }
+  const Send &at(size_t place) const { return sends[order[place]]; }
+
+  /// True if at `place` begin `count` arrivals of the next chunk from the same
+  /// ranks as the `count` before.
+  bool goesOn(size_t place, size_t count) const {
+    if (endOfChunk(place) - place != count || at(place).chunk % perSegment == 0)
+      return false;
+    for (size_t i = place; i < place + count; ++i)
+      if (!isSameLink(at(i), at(i - count)) ||
+          at(i).chunk != at(i - count).chunk + 1)
+        return false;
+    return true;
+  }
+
+  const std::vector<Send> &sends;
+  const std::vector<uint32_t> &order;
+  const unsigned perSegment;
+};
+} // namespace
+
+std::vector<uint32_t> coll::landingSlots(
+    const std::vector<Send> &sends, const std::vector<uint32_t> &order,
+    unsigned perSegment,
+    llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate) {
+  std::vector<uint32_t> slots(sends.size());
+  ArrivalRuns runs(sends, order, perSegment);
+  for (size_t begin = 0; begin < order.size();) {
+    size_t count = runs.endOfChunk(begin) - begin;
+    if (count == 0) {
+      ++begin;
+      continue;
+    }
+    size_t end = runs.endOfRun(begin, count);
+    size_t chunks = (end - begin) / count;
+    uint32_t first = allocate(sends[order[begin]].dst, end - begin);
+    for (size_t i = 0; i < end - begin; ++i)
+      slots[order[begin + i]] = first + i % count * chunks + i / count;
+    begin = end;
+  }
+  return slots;
+}

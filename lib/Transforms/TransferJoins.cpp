@@ -16,12 +16,11 @@ bool coll::continues(const PlannedTransfer &a, const PlannedTransfer &b,
     return first.buffer == second.buffer &&
            first.index + a.count == second.index;
   };
-  return a.times == 1 && b.times == 1 && a.step == b.step &&
-         a.phase == b.phase && a.isFinal == b.isFinal &&
-         a.transport == b.transport && a.chunk + a.count == b.chunk &&
-         b.chunk % perSegment != 0 && follows(a.src, b.src) &&
-         follows(a.dst, b.dst) && a.rhs.has_value() == b.rhs.has_value() &&
-         (!a.rhs || follows(*a.rhs, *b.rhs));
+  // Reductions are joined with puts and gets first, one by one.
+  return a.phase != Phase::Reduce && a.times == 1 && b.times == 1 &&
+         a.step == b.step && a.phase == b.phase && a.transport == b.transport &&
+         a.chunk + a.count == b.chunk && b.chunk % perSegment != 0 &&
+         follows(a.src, b.src) && follows(a.dst, b.dst);
 }
 
 void coll::order(PlannedChannel &channel, unsigned perSegment) {

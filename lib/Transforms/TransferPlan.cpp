@@ -128,19 +128,6 @@ private:
     return {Buffer::Scratch, ranks[rank].scratchSlots++};
   }
 
-  /// Counts what lands beside what ranks have, in the step in hand.
-  void countLandings(const std::vector<Send> &sends);
-  /// Where the next arrival of `send` lands: behind the one before it of the
-  /// same chunk and step, so that one reduction can have both as terms.
-  Slot nextLanding(const Send &send) {
-    Landings &own = landings[pairs.number(send.dst, send.chunk)];
-    if (own.next == PairState::absent) {
-      own.next = ranks[send.dst].scratchSlots;
-      ranks[send.dst].scratchSlots += own.count;
-    }
-    return {Buffer::Scratch, own.next++};
-  }
-
   /// Enters the inputs, copies to the output what no arrival will replace, and
   /// to scratch what peers pull from there.
   void enterInputs(unsigned rank);
@@ -223,18 +210,14 @@ private:
         repeatMoves(channel->second, perSegment);
   }
 
-  /// What the receiver of `send` does with it. Returns where it lands.
-  Slot planArrival(unsigned index, const Send &send, Payload payload);
+  /// What the receiver of `send` does with it. Returns where it lands: in
+  /// `apart` if it has to stay apart from what the receiver has.
+  Slot planArrival(unsigned index, const Send &send, Payload payload,
+                   Slot apart);
 
   /// Drops the transfers to scratch that nobody reads, and those that only such
   /// transfers have read.
   void dropUnread();
-
-  /// The arrivals of a chunk in one step that stay apart.
-  struct Landings {
-    uint32_t count = 0;
-    uint32_t next = PairState::absent; ///< the slot of the next one
-  };
 
   /// A copy of a last version from scratch to the output.
   struct Delivery {
@@ -257,10 +240,9 @@ private:
   std::map<std::pair<size_t, unsigned>, Payload> kept;
   /// Sums that sends of the step in hand carry, by what they are made of.
   std::map<std::tuple<size_t, SendPayload, uint32_t>, Payload> sums;
-  std::vector<Delivery> deliveries;          ///< of the step in hand
-  llvm::DenseMap<size_t, Landings> landings; ///< likewise, by pair
-  std::pair<unsigned, unsigned> lastEnds;    ///< of the last send
-  PlannedChannel *lastChannel = nullptr;     ///< likewise
+  std::vector<Delivery> deliveries;       ///< of the step in hand
+  std::pair<unsigned, unsigned> lastEnds; ///< of the last send
+  PlannedChannel *lastChannel = nullptr;  ///< likewise
 };
 } // namespace
 
@@ -364,21 +346,15 @@ Slot Planner::nextVersion(unsigned rank, unsigned chunk, unsigned step,
   return version;
 }
 
-void Planner::countLandings(const std::vector<Send> &sends) {
-  landings.clear();
-  for (const Send &send : sends)
-    if (send.action == SendAction::Reduce || send.action == SendAction::Keep)
-      ++landings[pairs.number(send.dst, send.chunk)].count;
-}
-
-Slot Planner::planArrival(unsigned index, const Send &send, Payload payload) {
+Slot Planner::planArrival(unsigned index, const Send &send, Payload payload,
+                          Slot apart) {
   PairState &state = stateOf(send.dst, send.chunk);
   bool isPull = send.transport == SendTransport::Pull;
   bool keepsOnly = send.action == SendAction::Keep;
   bool reduces =
       send.action == SendAction::Reduce && state.current != PairState::absent;
   Slot landing = reduces || keepsOnly
-                     ? nextLanding(send)
+                     ? apart
                      : nextVersion(send.dst, send.chunk, index, !isPull);
   if (send.keep)
     kept[{pairs.number(send.dst, send.chunk), send.keep}] = {
@@ -404,7 +380,6 @@ LogicalResult Planner::planStep(unsigned index,
                                 const std::vector<Send> &sends) {
   // All payloads are looked up before any version changes.
   sums.clear();
-  countLandings(sends);
   std::vector<Payload> payloads;
   payloads.reserve(sends.size());
   for (const Send &send : sends) {
@@ -414,8 +389,15 @@ LogicalResult Planner::planStep(unsigned index,
   }
   // A rank can reduce and copy together what lands side by side.
   std::vector<Slot> places(sends.size());
-  for (uint32_t i : orderOfArrivals(sends))
-    places[i] = planArrival(index, sends[i], payloads[i]);
+  std::vector<uint32_t> order = orderOfArrivals(sends);
+  std::vector<uint32_t> apart = landingSlots(
+      sends, order, perSegment, [&](unsigned rank, uint32_t count) {
+        return std::exchange(ranks[rank].scratchSlots,
+                             ranks[rank].scratchSlots + count);
+      });
+  for (uint32_t i : order)
+    places[i] = planArrival(index, sends[i], payloads[i],
+                            {Buffer::Scratch, apart[i]});
   for (size_t i = 0; i < sends.size(); ++i) {
     const Send &send = sends[i];
     add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,

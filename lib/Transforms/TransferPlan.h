@@ -100,6 +100,16 @@ std::vector<Send> sortedSends(StepOp step);
 /// The numbers of `sends`, rank by rank as they receive, and by chunk for each.
 std::vector<uint32_t> orderOfArrivals(const std::vector<Send> &sends);
 
+/// The slots of scratch where `sends` land that stay apart from what their
+/// ranks have, by number; `allocate` returns the first of `count` new slots of
+/// a rank. Arrivals of one chunk are at even distances, so that one reduction
+/// can have all of them as terms. What one rank sends of chunks that follow
+/// each other is side by side, so that one transfer can move it.
+std::vector<uint32_t> landingSlots(
+    const std::vector<Send> &sends, const std::vector<uint32_t> &order,
+    unsigned perSegment,
+    llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate);
+
 } // namespace sccl::coll
 
 #endif // SCCL_TRANSFORMS_TRANSFERPLAN_H

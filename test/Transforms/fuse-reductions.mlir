@@ -8,7 +8,7 @@
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 2, slots of scratch given back: 2
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 2, reductions joined with the next one: 1
 // COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
-// COUNTS: remark: reductions joined with a put: 0, gets joined with a reduction: 0, slots of scratch given back: 0
+// COUNTS: remark: reductions joined with a put: 2, gets joined with a reduction: 0, slots of scratch given back: 2
 
 coll.topology @line3 ranks = 3 {
   coll.link 0 -> 1 unlimited
@@ -200,20 +200,19 @@ coll.program @same_step of reduce on @line3 chunks = 1 root = 2 blocks = 1 {
   }
 }
 
-// The results are taken by a put of another number of chunks.
+// A put of two sums is made one of each, so that both go from registers.
 // CHECK-LABEL: coll.program @parts of reduce on @line3 chunks = 2 root = 2 blocks = 1 {
 // CHECK-NEXT:    coll.rank 0 scratch = 0 {
 // CHECK-NEXT:      coll.channel to 1 {
 // CHECK-NEXT:        coll.put chunk 0 count = 2 from input[0] to scratch[0] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
-// CHECK-NEXT:    coll.rank 1 scratch = 4 {
+// CHECK-NEXT:    coll.rank 1 scratch = 2 {
 // CHECK-NEXT:      coll.channel to 1 {
-// CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[2] step = 0
-// CHECK-NEXT:        coll.local_reduce chunk 1 from input[1], scratch[1] to scratch[3] step = 0
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 2 {
-// CHECK-NEXT:        coll.put chunk 0 count = 2 from scratch[2] to scratch[0] step = 1
+// CHECK-NEXT:        coll.reduce_put chunk 0 from input[0], scratch[0] to scratch[0] step = 1
+// CHECK-NEXT:        coll.reduce_put chunk 1 from input[1], scratch[1] to scratch[1] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 2 scratch = 2 {
