@@ -33,6 +33,17 @@ Timing Timing::uniform(const Topology &topology, double latency,
   return timing;
 }
 
+double Action::blockRate(const Timing &timing) const {
+  double rate = std::numeric_limits<double>::infinity();
+  if (timing.loadRate > 0 && kind != Kind::Pull)
+    rate = std::min(rate, timing.loadRate / inputs);
+  if (timing.sendRate > 0 && kind != Kind::Copy)
+    rate = std::min(rate, timing.sendRate);
+  if (timing.wordRate > 0 && isWords)
+    rate = std::min(rate, timing.wordRate / inputs);
+  return rate;
+}
+
 namespace {
 using Kind = Action::Kind;
 
@@ -281,13 +292,7 @@ double Simulation::capOf(unsigned channel, const Action &action,
                          double bytes) const {
   const Traffic::Channel &of = traffic.channels[channel];
   double blocks = traffic.blocks * of.spread;
-  double cap = std::numeric_limits<double>::infinity();
-  if (timing.loadRate > 0 && action.kind != Kind::Pull)
-    cap = std::min(cap, blocks * timing.loadRate / action.inputs);
-  if (timing.sendRate > 0 && action.kind != Kind::Copy)
-    cap = std::min(cap, blocks * timing.sendRate);
-  if (timing.wordRate > 0 && action.isWords)
-    cap = std::min(cap, blocks * timing.wordRate / action.inputs);
+  double cap = blocks * action.blockRate(timing);
   if (timing.accessTime == 0 || bytes == 0)
     return cap;
   // One piece after the other by all threads, or several at a time by teams.

@@ -35,9 +35,36 @@ void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
     inputs *= 2;
 }
 
-namespace {
 using Kind = Action::Kind;
 
+std::pair<unsigned, unsigned> coll::endsOf(unsigned rank,
+                                           const Transfer &transfer) {
+  unsigned src = rank;
+  for (const SlotRange &read : transfer.reads)
+    if (read.rank != rank)
+      src = read.rank;
+  return {src, transfer.write.rank};
+}
+
+Action coll::actionOf(ProgramOp program, unsigned rank,
+                      const Transfer &transfer, double chunkBytes) {
+  auto [src, dst] = endsOf(rank, transfer);
+  Action action{.kind = src == dst    ? Kind::Copy
+                        : src == rank ? Kind::Push
+                                      : Kind::Pull,
+                .bytes = transfer.size() * chunkBytes};
+  bool readsWords = llvm::any_of(transfer.reads, [&](const SlotRange &read) {
+    return holdsLL(program, read);
+  });
+  const SlotRange &write = transfer.write;
+  action.setOperands(transfer.reads.size(), readsWords,
+                     holdsLL(program, write));
+  // Blocks share a run of LL words, but have a part of each other chunk.
+  action.pieces = write.size() / (action.isWords ? write.count : 1);
+  return action;
+}
+
+namespace {
 class TrafficBuilder {
 public:
   TrafficBuilder(ProgramOp program, const Topology &topology, double chunkBytes)
@@ -113,26 +140,14 @@ void TrafficBuilder::addLLSignals(const Transfer &transfer, unsigned link) {
 LogicalResult TrafficBuilder::addTransfer(unsigned rank,
                                           const Transfer &transfer,
                                           Operation &op) {
-  unsigned src = rank;
-  for (const SlotRange &read : transfer.reads)
-    if (read.rank != rank)
-      src = read.rank;
-  unsigned dst = transfer.write.rank;
   addLLWaits(transfer);
-  Action action{.kind = Kind::Copy, .bytes = transfer.size() * chunkBytes};
-  if (src != dst) {
+  Action action = actionOf(program, rank, transfer, chunkBytes);
+  if (auto [src, dst] = endsOf(rank, transfer); src != dst) {
     FailureOr<unsigned> link = linkOf(src, dst, op);
     if (failed(link))
       return failure();
-    action.kind = src == rank ? Kind::Push : Kind::Pull;
     action.link = *link;
   }
-  bool readsWords = llvm::any_of(transfer.reads, [&](const SlotRange &read) {
-    return holdsLL(program, read);
-  });
-  action.setOperands(transfer.reads.size(), readsWords,
-                     holdsLL(program, transfer.write));
-  action.pieces = transfer.size();
   actions().push_back(action);
   addLLSignals(transfer, action.link);
   return success();

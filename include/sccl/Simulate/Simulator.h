@@ -101,7 +101,12 @@ struct Action {
   /// words have twice the bytes of their data, whether they are read or
   /// written, and teams copy them.
   void setOperands(unsigned operands, bool readsWords, bool writesWords);
+
+  /// What one thread block moves of this in a microsecond, at most; infinity if
+  /// `timing` does not say.
+  double blockRate(const Timing &timing) const;
 };
+
 
 /// What the channels of all ranks do in one launch.
 struct Traffic {

@@ -142,8 +142,8 @@ private:
     stride = alignedShare(code, segment, chunks);
     Value position = code.zeroExtend(position32, code.i64);
     Value count = code.zeroExtend(count32, code.i64);
-    Value start = code.mul(position, stride);
-    Value left = code.maxSigned(code.sub(segment, start), none);
+    Value left = code.sub(segment, code.mul(position, stride));
+    left = code.maxSigned(left, none);
     Value run = code.mul(count, stride);
     Value bytes = code.minSigned(left, run);
     Value block = code.zeroExtend(block32, code.i64);
@@ -151,9 +151,11 @@ private:
         code.shiftRight(parts32, code.c32(doublingsShift)), code.i64);
     Value parts = code.zeroExtend(
         code.bitAnd(parts32, code.c32((1 << doublingsShift) - 1)), code.i64);
+    // Flags tell of a block's part of each chunk, LL words of themselves.
     Value isAlone = code.is(Compare::Equal, parts32, code.c32(1));
-    Value pieces = code.select(isAlone, code.c32(1), count32);
-    piece = code.select(isAlone, run, stride);
+    Value isWhole = shape.hasLL() ? code.yes() : isAlone;
+    Value pieces = code.select(isWhole, code.c32(1), count32);
+    piece = code.select(isWhole, run, stride);
     Value less = piece;
     // Repetitions are of one piece, which keeps its place in its segment.
     if (times32) {
@@ -163,10 +165,8 @@ private:
     }
     Value slice = code.shiftLeft(alignedShare(code, piece, parts), doublings);
     skip = code.mul(block, slice);
-    Value beyond = code.sub(piece, skip);
-    Value most = code.minSigned(slice, beyond);
-    Value ahead = code.sub(bytes, skip);
-    walk(pieces, ahead, less, most);
+    Value most = code.minSigned(slice, code.sub(piece, skip));
+    walk(pieces, code.sub(bytes, skip), less, most);
   }
 
   /// Moves the block's slice of each of `pieces`. `ahead` bytes are left from
