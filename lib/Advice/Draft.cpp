@@ -76,17 +76,22 @@ private:
       return writer != none && transfers[writer].isScratch;
     });
   }
-  void addTransfer(uint32_t channel, const DraftTransfer &transfer,
-                   size_t pieces) {
+  Action actionOf(uint32_t channel, const DraftTransfer &transfer,
+                  size_t pieces) const {
     Action action{.kind = isLocal(channel) ? Kind::Copy : Kind::Push,
                   .link = linkOf(channel),
                   .bytes = double(pieces),
-                  .pieces = unsigned(pieces)};
+                  .pieces = options.ll ? 1 : unsigned(pieces)};
     action.setOperands(transfer.reads.size(),
                        options.ll && readsScratch(transfer),
                        options.ll && transfer.isScratch);
-    add(action);
+    return action;
   }
+  void addTransfer(uint32_t channel, const DraftTransfer &transfer,
+                   size_t pieces) {
+    add(actionOf(channel, transfer, pieces));
+  }
+  LocalWork localWork(unsigned rank) const;
   void spreadChannels();
   void chooseBlocks();
 
@@ -103,6 +108,7 @@ private:
   const LoweringOptions &options;
   std::vector<DraftTransfer> transfers;
   std::vector<std::vector<uint32_t>> members; ///< transfers, by channel
+  std::vector<LocalWork> works;               ///< by rank
   std::vector<unsigned> spreads;              ///< of local channels
   std::vector<Group> groups;                  ///< channel by channel
   std::vector<uint32_t> lastNumber;           ///< of groups, by channel
@@ -323,52 +329,68 @@ void DraftFlags::addChannel(uint32_t channel) {
     addFinalWaits(channel);
 }
 
-/// As coll-spread-channels does.
-void DraftFlags::spreadChannels() {
+/// What `rank` does itself, beside its channels to others.
+LocalWork DraftFlags::localWork(unsigned rank) const {
   auto accessesOf = [&](uint32_t channel) {
     uint64_t sum = 0;
     for (uint32_t number : members[channel])
       sum += transfers[number].reads.size() + 1;
     return sum;
   };
-  spreads.assign(topology.numRanks(), 1);
+  LocalWork work{.own = accessesOf(rank)};
+  work.handlesArrivals =
+      std::ranges::any_of(members[rank], [&](uint32_t number) {
+        return readsScratch(transfers[number]);
+      });
+  for (unsigned link : topology.outLinks(rank))
+    if (uint32_t channel = topology.numRanks() + link;
+        !members[channel].empty())
+      work.others.push_back(accessesOf(channel));
+  return work;
+}
+
+/// As coll-spread-channels does.
+void DraftFlags::spreadChannels() {
+  unsigned given = options.blocksPerLink, budget = options.smBudget;
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
-    bool handlesArrivals =
-        std::ranges::any_of(members[rank], [&](uint32_t number) {
-          return readsScratch(transfers[number]);
-        });
-    std::vector<uint64_t> others;
-    for (unsigned link : topology.outLinks(rank))
-      if (uint32_t channel = topology.numRanks() + link;
-          !members[channel].empty())
-        others.push_back(accessesOf(channel));
-    spreads[rank] =
-        spreadOf(accessesOf(rank), others, handlesArrivals,
-                 spreadWithin(options.smBudget, options.blocksPerLink,
-                              others.size() + 1));
+    works.push_back(localWork(rank));
+    const LocalWork &work = works.back();
+    spreads.push_back(
+        work.spread(spreadWithin(budget, given, work.others.size() + 1)));
   }
+  chooseBlocks();
+  if (budget == 0 && given == 0)
+    budget = usualBlocks;
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    spreads[rank] = works[rank].widerSpread(spreadWithin(
+        budget, traffic.blocks, works[rank].others.size() + 1, spreads[rank]));
 }
 
 void DraftFlags::chooseBlocks() {
   traffic.blocks = std::max(options.blocksPerLink, 1u);
   if (options.blocksPerLink != 0 || timing.sendRate == 0)
     return;
-  std::vector<unsigned> links;
-  std::vector<uint64_t> channels(spreads.begin(), spreads.end());
+  std::vector<double> perBlock(topology.links().size());
+  uint64_t most = 0;
   for (uint32_t channel = topology.numRanks(); channel < members.size();
-       ++channel)
-    if (!members[channel].empty()) {
-      links.push_back(linkOf(channel));
-      ++channels[rankOf(channel)];
-    }
-  traffic.blocks = blocksToFill(topology, timing.rates, timing.sendRate, links,
-                                std::ranges::max(channels), options.smBudget);
+       ++channel) {
+    if (members[channel].empty())
+      continue;
+    double least = timing.sendRate;
+    for (uint32_t number : members[channel])
+      least = std::min(
+          least, actionOf(channel, transfers[number], 1).blockRate(timing));
+    perBlock[linkOf(channel)] += least;
+  }
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    most = std::max(most, works[rank].others.size() + uint64_t(spreads[rank]));
+  traffic.blocks =
+      blocksToFill(topology, timing.rates, perBlock, most, options.smBudget);
 }
 
 Traffic DraftFlags::make() {
   formGroups();
   spreadChannels();
-  chooseBlocks();
   if (options.ll || options.doubleBuffer)
     findHeard();
   if (!options.ll)

@@ -16,47 +16,40 @@ using namespace sccl;
 /// The attributes of channels and programs take no more.
 static constexpr unsigned mostSpread = 64, mostBlocks = 64;
 
-unsigned sccl::spreadOf(uint64_t own, const std::vector<uint64_t> &others,
-                        bool handlesArrivals, unsigned most) {
+unsigned LocalWork::spreadFor(unsigned share, unsigned most) const {
   most = most == 0 ? mostSpread : std::min(most, mostSpread);
   uint64_t sum = std::accumulate(others.begin(), others.end(), uint64_t(0));
-  if (handlesArrivals)
-    own *= 2;
-  unsigned spread = 1;
-  // own / spread is more than 1.5 times the mean.
-  while (sum != 0 && 2 * spread <= most &&
-         2 * own * others.size() > 3 * sum * spread)
-    spread *= 2;
-  return spread;
+  unsigned result = 1;
+  // own / result is more than 1.5 times that share of the mean.
+  while (sum != 0 && 2 * result <= most &&
+         2 * share * own * others.size() > 3 * sum * result)
+    result *= 2;
+  return result;
 }
 
 unsigned sccl::spreadWithin(unsigned smBudget, unsigned blocks,
-                            uint64_t channels) {
+                            uint64_t channels, unsigned least) {
   if (smBudget == 0)
     return 0;
   uint64_t all = smBudget / std::max(blocks, 1u);
-  return all > channels ? unsigned(all - channels + 1) : 1;
+  return all > channels ? std::max(unsigned(all - channels + 1), least) : least;
 }
 
 unsigned sccl::blocksToFill(const Topology &topology,
-                            const std::vector<double> &rates, double blockRate,
-                            const std::vector<unsigned> &links,
+                            const std::vector<double> &rates,
+                            const std::vector<double> &perBlock,
                             uint64_t channels, unsigned smBudget) {
-  std::vector<unsigned> uses(topology.links().size());
-  for (unsigned link : links)
-    ++uses[link];
   double most = 1;
   for (size_t limit = 0; limit < rates.size(); ++limit) {
-    unsigned sum = 0;
+    double sum = 0;
     for (unsigned link : topology.limits()[limit].links)
-      sum += uses[link];
-    // Some to spare, for the time that blocks reduce and wait for flags.
+      sum += perBlock[link];
+    // Some to spare, for the time that blocks wait for flags.
     constexpr double spare = 1.25;
     if (sum != 0)
-      most =
-          std::max(most, std::ceil(spare * rates[limit] / (blockRate * sum)));
+      most = std::max(most, std::ceil(spare * rates[limit] / sum));
   }
-  uint64_t mostOfRank = smBudget ? smBudget : 128;
+  uint64_t mostOfRank = smBudget ? smBudget : usualBlocks;
   uint64_t room =
       std::max<uint64_t>(mostOfRank / std::max<uint64_t>(channels, 1), 1);
   return unsigned(std::min(most, double(std::min<uint64_t>(mostBlocks, room))));

@@ -11,6 +11,7 @@
 #include "sccl/Analysis/Program.h"
 #include "sccl/Model/Spread.h"
 #include "sccl/Simulate/TimingOps.h"
+#include "sccl/Simulate/Traffic.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -43,19 +44,24 @@ static bool handlesArrivals(ChannelOp channel) {
   });
 }
 
-/// The link that `channel` sends or gets over, unless it is local.
-static std::optional<unsigned> linkOf(ChannelOp channel,
-                                      const Topology &topology) {
+/// Adds to what a block of each channel over a link keeps under way, by link,
+/// what those of `channel` do in the slowest of its transfers: others may have
+/// to wait for that.
+static void addPerBlock(ChannelOp channel, const Topology &topology,
+                        const Timing &timing, std::vector<double> &perBlock) {
+  auto program = channel->getParentOfType<ProgramOp>();
   unsigned rank = getRank(channel);
+  std::optional<unsigned> link;
+  double least = timing.sendRate;
   for (Operation &op : channel.getBody().getOps())
-    if (std::optional<Transfer> transfer = getTransfer(&op)) {
-      if (transfer->write.rank != rank)
-        return topology.findLink(rank, transfer->write.rank);
-      for (const SlotRange &read : transfer->reads)
-        if (read.rank != rank)
-          return topology.findLink(read.rank, rank);
-    }
-  return std::nullopt;
+    if (std::optional<Transfer> transfer = getTransfer(&op))
+      if (auto [src, dst] = endsOf(rank, *transfer); src != dst) {
+        link = topology.findLink(src, dst);
+        Action action = actionOf(program, rank, *transfer, /*chunkBytes=*/1);
+        least = std::min(least, action.blockRate(timing));
+      }
+  if (link)
+    perBlock[*link] += least * channel.getSpread();
 }
 
 /// True if the clock of the program's topology knows blocks.
@@ -75,13 +81,11 @@ static unsigned chooseBlocks(ProgramOp program, TopologyOp op,
   uint64_t channels = 0;
   for (RankOp rank : program.getBody().getOps<RankOp>())
     channels = std::max(channels, countSpread(rank));
-  std::vector<unsigned> links;
+  std::vector<double> perBlock(topology.links().size());
   forEachChannel(program, [&](ChannelOp channel) {
-    if (std::optional<unsigned> link = linkOf(channel, topology))
-      links.insert(links.end(), channel.getSpread(), *link);
+    addPerBlock(channel, topology, *timing, perBlock);
   });
-  return blocksToFill(topology, timing->rates, timing->sendRate, links,
-                      channels, smBudget);
+  return blocksToFill(topology, timing->rates, perBlock, channels, smBudget);
 }
 
 /// Fails if a rank has more blocks than `smBudget`, unless that is 0.
@@ -103,34 +107,65 @@ namespace {
 struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
   using SpreadChannelsBase::SpreadChannelsBase;
 
+  /// True if `program` is one that was spread before, and not just lowered.
+  bool saysItsBlocks(ProgramOp program) const {
+    bool result = blocksPerLink == 0 && program.getBlocks() != 1;
+    forEachChannel(program, [&](ChannelOp channel) {
+      result |= channel.getSpread() != 1;
+    });
+    return result;
+  }
+
+  /// The channel of a rank to itself.
+  struct Local {
+    ChannelOp channel = {};
+    uint64_t channels = 0; ///< of the rank
+    LocalWork work = {};
+  };
+  static std::optional<Local> localOf(RankOp rank) {
+    Local local;
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
+      uint64_t accesses = accessesOf(channel);
+      ++local.channels;
+      if (channel.getPeer() == rank.getRank()) {
+        local.channel = channel;
+        local.work.own = accesses;
+        local.work.handlesArrivals = handlesArrivals(channel);
+      } else if (accesses != 0) {
+        local.work.others.push_back(accesses);
+      }
+    }
+    return local.channel ? std::optional(std::move(local)) : std::nullopt;
+  }
+
   void runOnOperation() override {
     markAnalysesPreserved<ProblemAnalysis>();
     ProgramOp program = getOperation();
-    for (RankOp rank : program.getBody().getOps<RankOp>()) {
-      ChannelOp local;
-      uint64_t own = 0, channels = 0;
-      std::vector<uint64_t> others;
-      for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
-        uint64_t accesses = accessesOf(channel);
-        ++channels;
-        if (channel.getPeer() == rank.getRank()) {
-          local = channel;
-          own = accesses;
-        } else if (accesses != 0) {
-          others.push_back(accesses);
-        }
-      }
-      if (local)
-        local.setSpread(
-            spreadOf(own, others, handlesArrivals(local),
-                     spreadWithin(smBudget, blocksPerLink, channels)));
+    if (saysItsBlocks(program)) {
+      if (failed(checkBudget(program, smBudget)))
+        signalPassFailure();
+      return markAllAnalysesPreserved();
     }
+    SmallVector<Local> locals;
+    for (RankOp rank : program.getBody().getOps<RankOp>())
+      if (std::optional<Local> local = localOf(rank)) {
+        local->channel.setSpread(local->work.spread(
+            spreadWithin(smBudget, blocksPerLink, local->channels)));
+        locals.push_back(std::move(*local));
+      }
     auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
         program, program.getTopologyAttr());
     if (blocksPerLink == 0 && op && hasBlocks(op))
       if (const Problem *problem = getAnalysis<ProblemAnalysis>().get())
         program.setBlocks(
             chooseBlocks(program, op, problem->topology, smBudget));
+    // Who says how many blocks a link has gets the rest as it is.
+    unsigned budget =
+        smBudget == 0 && blocksPerLink == 0 ? usualBlocks : smBudget;
+    for (Local &local : locals)
+      local.channel.setSpread(local.work.widerSpread(
+          spreadWithin(budget, program.getBlocks(), local.channels,
+                       local.channel.getSpread())));
     if (failed(checkBudget(program, smBudget)))
       signalPassFailure();
   }

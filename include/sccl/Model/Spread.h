@@ -15,29 +15,49 @@
 
 namespace sccl {
 
-/// How many times the blocks of a program the channel of a rank to itself has,
-/// a power of two: so many that each does about as much as a block of the
-/// others does on average, or half of that if the channel `handlesArrivals`,
-/// since what a rank reduces stands between what comes and what it sends on.
-/// `own` is what the channel accesses, and `others` what each of the others
-/// that do something does, in any unit. At most `most`, unless that is 0.
-unsigned spreadOf(uint64_t own, const std::vector<uint64_t> &others,
-                  bool handlesArrivals, unsigned most = 0);
+/// What the channel of a rank to itself has to do beside its others.
+struct LocalWork {
+  /// What the channel accesses, and what each of the others that do something
+  /// does, in any unit.
+  uint64_t own = 0;
+  std::vector<uint64_t> others = {};
+  /// Whether it reduces, or delivers what came into scratch. That stands
+  /// between what comes and what the rank sends on, or its end.
+  bool handlesArrivals = false;
+
+  /// How many times the blocks of a program the channel has, a power of two: so
+  /// many that each does about as much as a block of the others on average, or
+  /// a half of that if it `handlesArrivals`; at most `most`, unless that is 0.
+  unsigned spread(unsigned most) const {
+    return spreadFor(handlesArrivals ? 2 : 1, most);
+  }
+  /// The same where blocks are left over: a quarter in place of a half.
+  unsigned widerSpread(unsigned most) const {
+    return spreadFor(handlesArrivals ? 4 : 1, most);
+  }
+
+private:
+  unsigned spreadFor(unsigned share, unsigned most) const;
+};
 
 /// How many times the blocks of a program, or 1 where those are 0, one of so
-/// many channels of a rank may have within `smBudget` blocks, at least 1; 0 if
-/// that is 0, for no limit.
-unsigned spreadWithin(unsigned smBudget, unsigned blocks, uint64_t channels);
+/// many channels of a rank may have within `smBudget` blocks, at least `least`;
+/// 0 if that is 0, for no limit.
+unsigned spreadWithin(unsigned smBudget, unsigned blocks, uint64_t channels,
+                      unsigned least = 1);
 
-/// The blocks of a program, 1 to 64, that fill what lies behind `links` if each
-/// keeps `blockRate` under way: all limits of `topology`, of which `rates` are
-/// in the same unit (gate K9). A link is there once for each channel over it,
-/// or as often as that is spread. With `channels` of them, spread ones counted
-/// as several, no rank has more than `smBudget`, or if that is 0 than 128,
-/// which are resident on all GPUs that have fast links.
+/// Of a rank for which there is no budget, as many are resident on all GPUs
+/// that have fast links.
+inline constexpr unsigned usualBlocks = 128;
+
+/// The blocks of a program, 1 to 64, that fill all limits of `topology` that
+/// something goes over (gate K9), whose `rates` are in the unit of `perBlock`:
+/// what one block of each channel over a link keeps under way, by link, all
+/// channels together. With `channels` of them, spread ones counted as several,
+/// no rank has more than `smBudget`, or `usualBlocks` if that is 0.
 unsigned blocksToFill(const Topology &topology,
-                      const std::vector<double> &rates, double blockRate,
-                      const std::vector<unsigned> &links, uint64_t channels,
+                      const std::vector<double> &rates,
+                      const std::vector<double> &perBlock, uint64_t channels,
                       unsigned smBudget);
 
 } // namespace sccl
