@@ -223,6 +223,33 @@ def CollKernel_PartOp : CollKernel_Op<"part", [Pure]> {
   }];
 }
 
+def CollKernel_ShareOp : CollKernel_Op<"share", [Pure]> {
+  let summary = "Which blocks of a part's transfer LL words by themselves";
+  let description = [{
+    The part of `share`, the word of a BlockShare (`BlockShare.h`): where those
+    of a channel's blocks can have all of a transfer of LL words under way at
+    once, the others leave it to them. What is larger is for all blocks. Other
+    transfers take no notice of it.
+
+    ```mlir
+    collk.program @shared ranks = 1 chunks = 1 blocks = 1 slots = 1 {
+      collk.kernel @shared_rank0 rank = 0 {
+        collk.channel 0 {
+        ^bb0(%block: i32):
+          %c1 = arith.constant 1 : i32
+          %half = arith.constant 32768 : i32
+          %part = collk.part %block of %c1 chunks %c1
+          %share = collk.share %half of %part
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins I32:$share, CollKernel_PartType:$part);
+  let results = (outs CollKernel_PartType:$result);
+  let assemblyFormat = "$share `of` $part attr-dict";
+}
+
 def CollKernel_BeginOp : CollKernel_OrderedOp<"begin"> {
   let summary = "Begin a launch; return its number";
   let description = [{

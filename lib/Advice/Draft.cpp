@@ -65,6 +65,7 @@ private:
   void addReadies(uint32_t channel);
   void addReady(uint32_t channel) { addWait(readyFlag(channel), 1); }
   void addGroups(uint32_t channel);
+  size_t endOfWords(const std::vector<uint32_t> &own, size_t begin) const;
   void addWords(uint32_t channel);
   void addFinalWaits(unsigned rank);
   void add(Action action) { traffic.channels.back().actions.push_back(action); }
@@ -274,37 +275,63 @@ void DraftFlags::addGroups(uint32_t channel) {
   mayAddReady();
 }
 
-/// LL words tell of themselves. Those that a rank only copies to its output in
-/// a step are copied together.
+/// Past the transfers of LL words, from that at `begin` of `own` on, that
+/// blocks execute side by side: see WordGroups.h.
+size_t DraftFlags::endOfWords(const std::vector<uint32_t> &own,
+                              size_t begin) const {
+  auto hasWords = [&](const DraftTransfer &transfer) {
+    return transfer.isScratch || readsScratch(transfer);
+  };
+  const DraftTransfer &first = transfers[own[begin]];
+  size_t end = begin + 1;
+  if (!hasWords(first))
+    return end;
+  auto isOfGroup = [&](uint32_t number) {
+    return std::find(own.begin() + begin, own.begin() + end, number) !=
+           own.begin() + end;
+  };
+  while (end < own.size() && transfers[own[end]].step == first.step &&
+         hasWords(transfers[own[end]]) &&
+         std::ranges::none_of(transfers[own[end]].reads, isOfGroup))
+    ++end;
+  return end;
+}
+
+/// LL words tell of themselves. What is alike in a group is one transfer.
 void DraftFlags::addWords(uint32_t channel) {
   const std::vector<uint32_t> &own = members[channel];
-  auto isCopy = [&](uint32_t number) {
-    return isLocal(channel) && transfers[number].reads.size() == 1 &&
-           !transfers[number].isScratch;
-  };
-  size_t pieces = 0;
-  for (size_t i = 0; i < own.size(); ++i) {
-    uint32_t number = own[i];
-    const DraftTransfer &transfer = transfers[number];
-    for (uint32_t writer : transfer.reads)
-      if (writer != none)
-        add({.kind = Kind::Wait,
-             .flag = wordFlag(writer),
+  for (size_t begin = 0, end; begin < own.size(); begin = end) {
+    end = endOfWords(own, begin);
+    size_t loads = 0;
+    for (size_t i = begin; i < end; ++i)
+      for (uint32_t writer : transfers[own[i]].reads) {
+        ++loads;
+        if (writer != none)
+          add({.kind = Kind::Wait,
+               .flag = wordFlag(writer),
+               .value = 1,
+               .isWords = true});
+      }
+    for (size_t i = begin, next; i < end; i = next) {
+      const DraftTransfer &transfer = transfers[own[i]];
+      auto isAlike = [&](const DraftTransfer &other) {
+        return other.reads.size() == transfer.reads.size() &&
+               other.isScratch == transfer.isScratch;
+      };
+      for (next = i + 1; next < end && isAlike(transfers[own[next]]);)
+        ++next;
+      Action action = actionOf(channel, transfer, next - i);
+      action.isBeside = i != begin;
+      action.share = double((next - i) * transfer.reads.size()) / double(loads);
+      add(action);
+    }
+    for (size_t i = begin; i < end; ++i)
+      if (transfers[own[i]].isScratch)
+        add({.kind = Kind::Signal,
+             .link = linkOf(channel),
+             .flag = wordFlag(own[i]),
              .value = 1,
              .isWords = true});
-    ++pieces;
-    bool goesOn = isCopy(number) && i + 1 < own.size() && isCopy(own[i + 1]) &&
-                  transfers[own[i + 1]].step == transfer.step;
-    if (goesOn)
-      continue;
-    addTransfer(channel, transfer, pieces);
-    pieces = 0;
-    if (transfer.isScratch)
-      add({.kind = Kind::Signal,
-           .link = linkOf(channel),
-           .flag = wordFlag(number),
-           .value = 1,
-           .isWords = true});
   }
   if (readies[channel] != none)
     addReady(channel);
@@ -359,8 +386,8 @@ void DraftFlags::spreadChannels() {
         work.spread(spreadWithin(budget, given, work.others.size() + 1)));
   }
   chooseBlocks();
-  if (budget == 0 && given == 0)
-    budget = usualBlocks;
+  if (given != 0 || timing.sendRate == 0)
+    return;
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
     spreads[rank] = works[rank].widerSpread(spreadWithin(
         budget, traffic.blocks, works[rank].others.size() + 1, spreads[rank]));

@@ -8,6 +8,7 @@
 #include "sccl/Simulate/Traffic.h"
 
 #include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/WordGroups.h"
 
 #include <algorithm>
 #include <bit>
@@ -75,8 +76,11 @@ public:
 
 private:
   LogicalResult add(ChannelOp channel, Operation &op);
-  LogicalResult addTransfer(unsigned rank, const Transfer &transfer,
-                            Operation &op);
+  FailureOr<Action> linkedAction(unsigned rank, const Transfer &transfer,
+                                 Operation &op) const;
+  LogicalResult addGroup(unsigned rank,
+                         const std::vector<SharedTransfer> &group);
+  LogicalResult addAll(ChannelOp channel);
   void addLLWaits(const Transfer &transfer);
   void addLLSignals(const Transfer &transfer, unsigned link);
   FailureOr<unsigned> linkOf(unsigned src, unsigned dst, Operation &op) const;
@@ -137,10 +141,9 @@ void TrafficBuilder::addLLSignals(const Transfer &transfer, unsigned link) {
                          .isWords = true});
 }
 
-LogicalResult TrafficBuilder::addTransfer(unsigned rank,
-                                          const Transfer &transfer,
-                                          Operation &op) {
-  addLLWaits(transfer);
+FailureOr<Action> TrafficBuilder::linkedAction(unsigned rank,
+                                               const Transfer &transfer,
+                                               Operation &op) const {
   Action action = actionOf(program, rank, transfer, chunkBytes);
   if (auto [src, dst] = endsOf(rank, transfer); src != dst) {
     FailureOr<unsigned> link = linkOf(src, dst, op);
@@ -148,15 +151,43 @@ LogicalResult TrafficBuilder::addTransfer(unsigned rank,
       return failure();
     action.link = *link;
   }
-  actions().push_back(action);
-  addLLSignals(transfer, action.link);
+  return action;
+}
+
+/// All begin when the words of all are there, which is late by what the first
+/// could have done before. Their loads are under way together: the first takes
+/// the longest that any of them does.
+LogicalResult
+TrafficBuilder::addGroup(unsigned rank,
+                         const std::vector<SharedTransfer> &group) {
+  for (const SharedTransfer &shared : group)
+    addLLWaits(shared.transfer);
+  size_t first = actions().size();
+  for (const SharedTransfer &shared : group) {
+    FailureOr<Action> action = linkedAction(rank, shared.transfer, *shared.op);
+    if (failed(action))
+      return failure();
+    action->isBeside = actions().size() != first;
+    action->share =
+        double(shared.share.end - shared.share.begin) / BlockShare::units;
+    actions().push_back(*action);
+    Action &longest = actions()[first];
+    longest.accesses = std::max(longest.accesses, action->accesses);
+    longest.pieces = std::max(longest.pieces, action->pieces);
+  }
+  for (size_t i = 0; i < group.size(); ++i)
+    addLLSignals(group[i].transfer, actions()[first + i].link);
   return success();
 }
 
 LogicalResult TrafficBuilder::add(ChannelOp channel, Operation &op) {
   unsigned rank = getRank(channel);
-  if (std::optional<Transfer> transfer = getTransfer(&op))
-    return addTransfer(rank, *transfer, op);
+  if (std::optional<Transfer> transfer = getTransfer(&op)) {
+    FailureOr<Action> action = linkedAction(rank, *transfer, op);
+    if (succeeded(action))
+      actions().push_back(*action);
+    return action;
+  }
   if (auto signal = dyn_cast<SignalOp>(op)) {
     FlagId flag = getFlag(signal);
     FailureOr<unsigned> link = linkOf(flag.src, flag.dst, op);
@@ -176,6 +207,24 @@ LogicalResult TrafficBuilder::add(ChannelOp channel, Operation &op) {
   return success();
 }
 
+LogicalResult TrafficBuilder::addAll(ChannelOp channel) {
+  std::vector<std::vector<SharedTransfer>> groups = wordGroupsOf(channel);
+  auto group = groups.begin();
+  auto ops = channel.getBody().getOps();
+  for (auto op = ops.begin(); op != ops.end();) {
+    if (group == groups.end() || group->front().op != &*op) {
+      if (failed(add(channel, *op++)))
+        return failure();
+      continue;
+    }
+    if (failed(addGroup(getRank(channel), *group)))
+      return failure();
+    std::advance(op, group->size());
+    ++group;
+  }
+  return success();
+}
+
 FailureOr<Traffic> TrafficBuilder::build() {
   traffic.blocks = program.getBlocks();
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
@@ -186,9 +235,8 @@ FailureOr<Traffic> TrafficBuilder::build() {
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
       traffic.channels.push_back(
           {unsigned(rank.getRank()), {}, channel.getSpread()});
-      for (Operation &op : channel.getBody().getOps())
-        if (failed(add(channel, op)))
-          return failure();
+      if (failed(addAll(channel)))
+        return failure();
     }
   return std::move(traffic);
 }

@@ -155,17 +155,16 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
       }
     auto op = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
         program, program.getTopologyAttr());
-    if (blocksPerLink == 0 && op && hasBlocks(op))
-      if (const Problem *problem = getAnalysis<ProblemAnalysis>().get())
-        program.setBlocks(
-            chooseBlocks(program, op, problem->topology, smBudget));
-    // Who says how many blocks a link has gets the rest as it is.
-    unsigned budget =
-        smBudget == 0 && blocksPerLink == 0 ? usualBlocks : smBudget;
-    for (Local &local : locals)
-      local.channel.setSpread(local.work.widerSpread(
-          spreadWithin(budget, program.getBlocks(), local.channels,
-                       local.channel.getSpread())));
+    const Problem *problem = blocksPerLink == 0 && op && hasBlocks(op)
+                                 ? getAnalysis<ProblemAnalysis>().get()
+                                 : nullptr;
+    if (problem) {
+      program.setBlocks(chooseBlocks(program, op, problem->topology, smBudget));
+      for (Local &local : locals)
+        local.channel.setSpread(local.work.widerSpread(
+            spreadWithin(smBudget ? smBudget : usualBlocks, program.getBlocks(),
+                         local.channels, local.channel.getSpread())));
+    }
     if (failed(checkBudget(program, smBudget)))
       signalPassFailure();
   }

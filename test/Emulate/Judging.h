@@ -48,7 +48,7 @@ inline void judge(const Compiled &compiled, const emulate::Code &code,
                   uint64_t instructions = uint64_t(1) << 26) {
   using emulate::FindingKind;
   ++tally.made;
-  constexpr unsigned seeds = 16;
+  constexpr unsigned seeds = 48;
   for (unsigned seed = 0; seed < seeds; ++seed) {
     Request execution = executionOf(compiled, way, seed);
     execution.request.settings.instructions = instructions;

@@ -15,7 +15,7 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NOT:     coll.wait
 // CHECK-NOT:     coll.signal
 // CHECK:         coll.rank 0 scratch = 1 {
-// CHECK-NEXT:      coll.channel to 0 spread = 4 {
+// CHECK-NEXT:      coll.channel to 0 spread = 2 {
 // CHECK-NEXT:        coll.copy chunk 0 from scratch[0] to output[0] step = 1
 // CHECK-NEXT:      }
 // CHECK-NEXT:      coll.channel to 1 {
@@ -23,7 +23,7 @@ coll.topology @line3 ranks = 3 {
 // CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    coll.rank 1 scratch = 3 {
-// CHECK:           coll.channel to 1 spread = 8 {
+// CHECK:           coll.channel to 1 spread = 4 {
 // CHECK-NEXT:        coll.local_reduce chunk 0 from input[0], scratch[0] terms = 2 by 1 to scratch[2] step = 0 final
 // CHECK-NEXT:        coll.copy chunk 0 from scratch[2] to output[0] step = 0
 // CHECK-NEXT:      }
@@ -59,7 +59,7 @@ coll.schedule @sum of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:      coll.put chunk 0 from input[0] to scratch[0] step = 0
 // CHECK-NEXT:      coll.wait ready from 1 value = 1
 // CHECK:         coll.rank 1 scratch = 1 {
-// CHECK-NEXT:      coll.channel to 1 spread = 4 {
+// CHECK-NEXT:      coll.channel to 1 spread = 2 {
 // CHECK-NEXT:        coll.signal ready to 0 value = 1
 // CHECK-NEXT:        coll.copy chunk 0 from scratch[0] to output[0] step = 0
 // CHECK-NEXT:      }

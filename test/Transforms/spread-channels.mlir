@@ -15,7 +15,7 @@
 // CHECK:           coll.channel to 1 {
 // GIVEN-LABEL: coll.program @sum
 // GIVEN-SAME:    blocks = 1 {
-// GIVEN:           coll.channel to 0 spread = 8 {
+// GIVEN:           coll.channel to 0 spread = 4 {
 
 // Rank 0 has five times as many blocks in all, and with a spread of 2 three.
 // SIX-LABEL:   coll.program @sum

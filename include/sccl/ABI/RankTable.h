@@ -27,6 +27,7 @@
 #define SCCL_ABI_RANKTABLE_H
 
 #include "sccl/ABI/AverageWord.h"
+#include "sccl/ABI/BlockShare.h"
 #include "sccl/ABI/KernelABI.h"
 
 #include <cstdint>
@@ -94,8 +95,9 @@ struct TableRow {
     Terms = Shape + 16
   };
   static constexpr uint32_t kindMask = 0x1f;
-  /// The bits above these are the AverageWord of a reduction.
-  static constexpr unsigned averageShift = 5;
+  /// The bits above these are the AverageWord of a reduction, or the word of
+  /// the BlockShare of a copy with LL words.
+  static constexpr unsigned averageShift = 5, shareShift = 5;
 
   uint32_t kind;
   uint32_t
@@ -104,6 +106,8 @@ struct TableRow {
   /// Repetitions of a transfer, at least 1. With terms it is not repeated:
   /// their number, and src1 has the step from one to the next.
   uint32_t times;
+  /// Of a reduction with LL words that is not repeated, the step of `dst` is
+  /// the word of its BlockShare.
   TableSlot dst, src0, src1;
 };
 
@@ -121,6 +125,7 @@ static_assert(sizeof(TableSlot) == tableUnitBytes);
 static_assert(sizeof(TableRow) == 4 * tableUnitBytes);
 static_assert(sizeof(TableFlag) == tableUnitBytes);
 static_assert(TableRow::averageShift + AverageWord::bits <= 32);
+static_assert(TableRow::shareShift + BlockShare::bits <= 32);
 
 } // namespace sccl
 

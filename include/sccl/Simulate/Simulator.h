@@ -96,6 +96,10 @@ struct Action {
   /// Of LL words. They tell of themselves, so that a signal and a wait take no
   /// time of their own.
   bool isWords = false;
+  /// Where `share` of the channel's blocks can have all of it under way at once,
+  /// its loads are waited for together with those of the transfer before.
+  bool isBeside = false;
+  double share = 1;
 
   /// Makes a transfer of `bytes` of data one of so many operands (0 is 1). LL
   /// words have twice the bytes of their data, whether they are read or

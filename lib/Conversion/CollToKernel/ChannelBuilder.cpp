@@ -255,12 +255,12 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer,
   Value times = numberIf(transfer.times != 1, loc, transfer.times);
   if (!second) {
     collk::CopyOp::create(builder, loc, first, dst, count, position, times,
-                          part, launch);
+                          mover, launch);
     return;
   }
   collk::ReduceOp::create(builder, loc, first, second, dst, count, position,
                           times, numberIf(terms > 1, loc, terms),
-                          constant(loc, average), part, launch);
+                          constant(loc, average), mover, launch);
 }
 
 /// True if one row can be all repetitions of `transfer`: it adds no more than
@@ -280,7 +280,18 @@ static unsigned channelOf(Operation *op) {
   return std::distance(all.begin(), llvm::find(all, channel));
 }
 
-void ChannelBuilder::add(Operation *op) {
+/// What is added next is for the blocks of `share`.
+void ChannelBuilder::setShare(Location loc, BlockShare share) {
+  uint32_t word = context.hasThreads ? share.word() : 0;
+  Value &known = shares[word];
+  if (!known)
+    known = word == 0 ? part
+                      : collk::ShareOp::create(builder, loc,
+                                               constant(loc, word), part);
+  mover = known;
+}
+
+void ChannelBuilder::add(Operation *op, BlockShare share) {
   if (context.traced)
     source = channelOf(op);
   if (auto signal = dyn_cast<SignalOp>(op))
@@ -291,6 +302,7 @@ void ChannelBuilder::add(Operation *op) {
   if (!transfer || isDMA(op))
     return;
   flushFlags();
+  setShare(op->getLoc(), share);
   for (const auto &[part, average] : context.averages.split(op, *transfer)) {
     // What repeats LL words on a GPU does so with one chunk.
     auto isLL = [&](const SlotRange &range) {

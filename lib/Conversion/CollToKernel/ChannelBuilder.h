@@ -12,6 +12,7 @@
 
 #include "../Common/AverageWords.h"
 
+#include "sccl/ABI/BlockShare.h"
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 
@@ -51,8 +52,9 @@ public:
   /// Begins a launch. Without it, launches are not counted, and flags are out
   /// of use.
   void begin();
-  /// Adds `op`, a transfer, a signal or a wait.
-  void add(mlir::Operation *op);
+  /// Adds `op`, a transfer, a signal or a wait. `share` is for a transfer of LL
+  /// words.
+  void add(mlir::Operation *op, BlockShare share = {});
   /// Ends the launch, if one has begun, and moves the builder behind the
   /// channel.
   void end();
@@ -64,6 +66,7 @@ private:
   mlir::Value numberIf(bool condition, mlir::Location loc, int64_t value);
   bool repeatsAsOne(const Transfer &transfer) const;
   void joinBefore(mlir::Location loc, const Transfer &transfer);
+  void setShare(mlir::Location loc, BlockShare share);
   void addTransfer(mlir::Location loc, const Transfer &transfer,
                    uint32_t average);
   std::vector<FlagOffset> wordsOf(const FlagId &flag, bool isSignal) const;
@@ -83,7 +86,9 @@ private:
   // Only looked up.
   llvm::DenseMap<int64_t, mlir::Value> constants;
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> buffers;
+  llvm::DenseMap<uint32_t, mlir::Value> shares; ///< of `part`, by their words
   mlir::Value part, launch, epoch;
+  mlir::Value mover; ///< the part that moves what is added
   llvm::SmallVector<Accesses, 2> views;   ///< none for one thread
   llvm::SmallVector<mlir::Value> pending; ///< flags of one op
   bool pendingSignals = false;

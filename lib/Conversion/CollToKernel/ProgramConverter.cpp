@@ -7,6 +7,8 @@
 
 #include "ProgramConverter.h"
 
+#include "sccl/Analysis/WordGroups.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -122,8 +124,13 @@ collk::ProgramOp ProgramConverter::createProgram(OpBuilder &builder) {
 void ProgramConverter::emit(RankOp rank, collk::ProgramOp result) {
   std::vector<Parts> channels = partsOf(rank);
   std::vector<unsigned> spreads;
-  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+  llvm::DenseMap<Operation *, BlockShare> shares;
+  for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
     spreads.push_back(channel.getSpread());
+    for (const std::vector<SharedTransfer> &group : wordGroupsOf(channel))
+      for (const SharedTransfer &shared : group)
+        shares[shared.op] = shared.share;
+  }
   auto builder = OpBuilder::atBlockEnd(&result.getBody().front());
   unsigned number = rank.getRank();
   bool hasSteps = theInfo.steps != 0;
@@ -143,7 +150,7 @@ void ProgramConverter::emit(RankOp rank, collk::ProgramOp result) {
       if (!hasSteps)
         channel.begin();
       for (Operation *op : parts[hasSteps ? step + 1 : 0])
-        channel.add(op);
+        channel.add(op, shares.lookup(op));
       channel.end();
     }
     builder.setInsertionPointAfter(kernel);

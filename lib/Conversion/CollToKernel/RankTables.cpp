@@ -88,8 +88,13 @@ void TableEncoder::addTransfer(Op op, const TransferShape &shape,
                   encodeSlot(op.getDst()),
                   encodeSlot(first),
                   second ? encodeSlot(second) : TableSlot{}};
+  auto share = op.getPart().template getDefiningOp<ShareOp>();
   if (reduce)
     row.kind |= numberOf(reduce.getAverage()) << TableRow::averageShift;
+  if (share && reduce && !op.getTimes())
+    row.dst.step = numberOf(share.getShare());
+  else if (share && !reduce)
+    row.kind |= numberOf(share.getShare()) << TableRow::shareShift;
   rows.push_back(row);
 }
 

@@ -80,7 +80,7 @@ public:
 private:
   /// A slot as it stands in the table.
   struct Place {
-    Value buffer, segment, chunk, odd, segmentStep, chunkStep;
+    Value buffer, segment, chunk, odd, segmentStep, chunkStep, step;
   };
 
   Value constant(int64_t value) {
@@ -100,6 +100,7 @@ private:
   void loopOverRows(Value first, Value rows);
   void row();
   void transfers();
+  Value shareOf(const TransferShape &shape, const Place &dst);
   void transferOf(const TransferShape &shape, const Place &dst,
                   const Place &src0);
   void flags();
@@ -255,6 +256,7 @@ TableKernelBuilder::Place TableKernelBuilder::place(unsigned number) {
   result.chunk = select(chunk, words.getWord2());
   if (launch)
     result.odd = select(words.getWord1(), zero);
+  result.step = words.getWord3();
   result.segmentStep = select(zero, words.getWord3());
   result.chunkStep = select(words.getWord3(), zero);
   return result;
@@ -270,14 +272,30 @@ Value TableKernelBuilder::slot(const Place &place, bool isLL, bool isRepeated) {
                         isRepeated ? place.chunkStep : Value());
 }
 
+/// The part of the blocks that the row of a transfer of LL words is for.
+Value TableKernelBuilder::shareOf(const TransferShape &shape,
+                                  const Place &dst) {
+  Value share;
+  if (!shape.reduces)
+    share = binary<arith::ShRUIOp>(head, constant(TableRow::shareShift));
+  else if (shape.hasTerms)
+    share = dst.step;
+  else
+    share = arith::SelectOp::create(
+        builder, loc, compare(arith::CmpIPredicate::eq, times, constant(1)),
+        dst.step, constant(0));
+  return ShareOp::create(builder, loc, share, part);
+}
+
 void TableKernelBuilder::transferOf(const TransferShape &shape,
                                     const Place &dst, const Place &src0) {
   bool repeats = shape.repeats();
   Value to = slot(dst, shape.dst, repeats);
   Value from = slot(src0, shape.src0, repeats);
+  Value mover = shape.hasLL() ? shareOf(shape, dst) : part;
   if (!shape.reduces) {
     CopyOp::create(builder, loc, from, to, count, position,
-                   repeats ? times : Value(), part, launch);
+                   repeats ? times : Value(), mover, launch);
     return;
   }
   Value second = slot(place(2), shape.src1, repeats || shape.hasTerms);
@@ -285,7 +303,7 @@ void TableKernelBuilder::transferOf(const TransferShape &shape,
       binary<arith::ShRUIOp>(head, constant(TableRow::averageShift));
   ReduceOp::create(builder, loc, from, second, to, count, position,
                    repeats ? times : Value(), shape.hasTerms ? times : Value(),
-                   average, part, launch);
+                   average, mover, launch);
 }
 
 /// Each kind stands in the else of another: then nothing has to be kept across

@@ -11,6 +11,7 @@
 #include "Helpers.h"
 
 #include "sccl/ABI/AverageWord.h"
+#include "sccl/ABI/BlockShare.h"
 #include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/KernelABI.h"
 
@@ -46,6 +47,52 @@ static Value alignedShare(CodeBuilder &code, Value bytes, Value parts) {
   Value share = code.divide(sum, parts);
   Value up = code.add(share, code.c64(chunkAlignment - 1));
   return code.bitAnd(up, code.c64(-int64_t(chunkAlignment)));
+}
+
+namespace {
+/// Which slice of each piece a block has: the `block`-th of as many as `parts`
+/// make, doubled so many times; and the word of a BlockShare. All are numbers
+/// of 32 bits.
+struct Slicing {
+  Value block, parts, doublings, share;
+};
+} // namespace
+
+static Slicing sliceOf(CodeBuilder &code, Value block, Value parts) {
+  auto maskOf = [&](unsigned bits) { return code.c32((1 << bits) - 1); };
+  Value above = code.shiftRight(parts, code.c32(doublingsShift));
+  return {block, code.bitAnd(parts, maskOf(doublingsShift)),
+          code.bitAnd(above, maskOf(shareShift - doublingsShift)),
+          code.shiftRight(parts, code.c32(shareShift))};
+}
+
+/// LL words have no place in blocks, so that those of a channel share a piece
+/// evenly; or those of a BlockShare do, if they can have all of its `pieces`,
+/// of `bytes` bytes each, under way at once. Returns the pieces that are left
+/// for the block: none if it is not one of them.
+static Value takeShare(CodeBuilder &code, Slicing &slicing, Value bytes,
+                       Value pieces, unsigned threads) {
+  slicing.parts = code.shiftRight(slicing.parts, slicing.doublings);
+  slicing.doublings = code.c32(0);
+  auto placeOf = [&](Value unit) {
+    Value product = code.mul(slicing.parts, unit);
+    return code.divide(product, code.c32(BlockShare::units));
+  };
+  Value less = code.shiftRight(slicing.share, code.c32(BlockShare::endShift));
+  Value begin =
+      placeOf(code.bitAnd(slicing.share, code.c32(BlockShare::units - 1)));
+  Value end = placeOf(code.sub(code.c32(BlockShare::units), less));
+  end = code.maxSigned(end, code.add(begin, code.c32(1)));
+  Value own = code.sub(end, begin);
+  Value most = code.mul(own, code.c32(threads * llBytesUnderWay / 2));
+  Value all = code.mul(bytes, code.zeroExtend(pieces, code.i64));
+  Value isLarge =
+      code.is(Compare::SignedGreater, all, code.zeroExtend(most, code.i64));
+  Value number = code.sub(slicing.block, begin);
+  slicing.block = code.select(isLarge, slicing.block, number);
+  slicing.parts = code.select(isLarge, slicing.parts, own);
+  Value isOwn = code.is(Compare::Less, slicing.block, slicing.parts);
+  return code.select(isOwn, pieces, code.c32(0));
 }
 
 namespace {
@@ -146,11 +193,6 @@ private:
     left = code.maxSigned(left, none);
     Value run = code.mul(count, stride);
     Value bytes = code.minSigned(left, run);
-    Value block = code.zeroExtend(block32, code.i64);
-    Value doublings = code.zeroExtend(
-        code.shiftRight(parts32, code.c32(doublingsShift)), code.i64);
-    Value parts = code.zeroExtend(
-        code.bitAnd(parts32, code.c32((1 << doublingsShift) - 1)), code.i64);
     // Flags tell of a block's part of each chunk, LL words of themselves.
     Value isAlone = code.is(Compare::Equal, parts32, code.c32(1));
     Value isWhole = shape.hasLL() ? code.yes() : isAlone;
@@ -163,8 +205,13 @@ private:
       pieces = code.select(isRepeated, times32, pieces);
       less = code.select(isRepeated, none, less);
     }
-    Value slice = code.shiftLeft(alignedShare(code, piece, parts), doublings);
-    skip = code.mul(block, slice);
+    Slicing slicing = sliceOf(code, block32, parts32);
+    if (shape.hasLL())
+      pieces = takeShare(code, slicing, bytes, pieces, options.blockSize);
+    auto wide = [&](Value number) { return code.zeroExtend(number, code.i64); };
+    Value slice = alignedShare(code, piece, wide(slicing.parts));
+    slice = code.shiftLeft(slice, wide(slicing.doublings));
+    skip = code.mul(wide(slicing.block), slice);
     Value most = code.minSigned(slice, code.sub(piece, skip));
     walk(pieces, code.sub(bytes, skip), less, most);
   }

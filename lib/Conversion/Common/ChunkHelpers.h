@@ -23,7 +23,9 @@ struct TransferShape;
 /// not by the caller, whose registers they would fill, and what is a constant
 /// for the caller comes in 32 bits. With one part the run is one piece; with
 /// several, block b takes the b-th slice of every chunk, so that a slice has
-/// the same blocks on every hop, and those of channels that are spread nest.
+/// the same blocks on every hop, and those of channels that are spread nest. Of
+/// LL words a run is always one piece, and the blocks of its BlockShare have it
+/// by themselves where that is enough.
 ///
 /// Arguments: for each buffer, the destination first, its pointer, segment and
 /// chunk; position and count of the chunks; bytes of the segment and from one

@@ -103,6 +103,22 @@ struct LowerPart : KernelPattern<PartOp> {
   }
 };
 
+struct LowerShare : KernelPattern<ShareOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult matchAndRewrite(ShareOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    SmallVector<Value> values(adaptor.getPart());
+    Value high = rewriter.createOrFold<arith::ShLIOp>(
+        loc, adaptor.getShare().front(),
+        constant(rewriter, loc, coll::shareShift));
+    values[Parts] =
+        rewriter.createOrFold<arith::OrIOp>(loc, values[Parts], high);
+    rewriter.replaceOpWithMultiple(op, {ValueRange(values)});
+    return success();
+  }
+};
+
 struct LowerBlockIndex : KernelPattern<BlockIndexOp> {
   using KernelPattern::KernelPattern;
   LogicalResult matchAndRewrite(BlockIndexOp op, OneToN,
@@ -404,7 +420,7 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   TypeConverter converter;
   addConversions(converter, lowering.pointer);
   RewritePatternSet patterns(context);
-  patterns.add<LowerPart, LowerToOperands<FlagOp>, LowerBlockIndex, LowerBlocks,
+  patterns.add<LowerPart, LowerShare, LowerToOperands<FlagOp>, LowerBlockIndex, LowerBlocks,
                LowerBegin, LowerEnd, LowerOwn, LowerPeer, LowerBuffer,
                LowerSlot, LowerCopy, LowerReduce, LowerFlags, LowerLoad,
                LowerSignal, LowerWait, LowerJoin, LowerMark>(converter, context,

@@ -145,6 +145,15 @@ void addProducts(AddOpcode add) {
     l.out = product + l.in[2];
     l.flag = l.out < product;
   });
+  // The flag is the sign of the sum, of 65 bits.
+  add("v_mad_i64_i32", "lm=iil", [](Lane &l) {
+    int64_t product = int64_t(int32_t(l.in[0])) * int64_t(int32_t(l.in[1]));
+    auto summand = int64_t(l.in[2]);
+    int64_t sum = 0;
+    bool overflows = __builtin_add_overflow(product, summand, &sum);
+    l.out = uint64_t(sum);
+    l.flag = (sum < 0) != overflows;
+  });
 }
 
 void addBits(AddOpcode add) {
