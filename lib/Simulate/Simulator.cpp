@@ -293,7 +293,8 @@ double Simulation::capOf(unsigned channel, const Action &action,
   const Traffic::Channel &of = traffic.channels[channel];
   double blocks = traffic.blocks * of.spread;
   double cap = blocks * action.blockRate(timing);
-  constexpr double underWay = 64 * 256; // bytes of LL words in a block's threads
+  constexpr double underWay =
+      64 * 256; // bytes of LL words in a block's threads
   bool isBeside = action.isBeside && bytes <= blocks * action.share * underWay;
   if (timing.accessTime == 0 || bytes == 0 || isBeside)
     return cap;

@@ -67,8 +67,8 @@ public:
     return isOnly ? reader : nullptr;
   }
 
-  /// True if `range` is of several sums, each formed by itself before `step` and
-  /// read once.
+  /// True if `range` is of several sums, each formed by itself before `step`
+  /// and read once.
   bool isOfSums(const SlotRange &range, unsigned step) const {
     bool result = range.buffer == Buffer::Scratch && range.size() > 1;
     slots.forEach(range, [&](size_t slot) {

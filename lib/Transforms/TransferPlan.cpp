@@ -396,8 +396,8 @@ LogicalResult Planner::planStep(unsigned index,
                              ranks[rank].scratchSlots + count);
       });
   for (uint32_t i : order)
-    places[i] = planArrival(index, sends[i], payloads[i],
-                            {Buffer::Scratch, apart[i]});
+    places[i] =
+        planArrival(index, sends[i], payloads[i], {Buffer::Scratch, apart[i]});
   for (size_t i = 0; i < sends.size(); ++i) {
     const Send &send = sends[i];
     add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,

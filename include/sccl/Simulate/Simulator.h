@@ -96,8 +96,8 @@ struct Action {
   /// Of LL words. They tell of themselves, so that a signal and a wait take no
   /// time of their own.
   bool isWords = false;
-  /// Where `share` of the channel's blocks can have all of it under way at once,
-  /// its loads are waited for together with those of the transfer before.
+  /// Where `share` of the channel's blocks can have all of it under way at
+  /// once, its loads are waited for together with those of the transfer before.
   bool isBeside = false;
   double share = 1;
 
@@ -110,7 +110,6 @@ struct Action {
   /// `timing` does not say.
   double blockRate(const Timing &timing) const;
 };
-
 
 /// What the channels of all ranks do in one launch.
 struct Traffic {

@@ -88,7 +88,7 @@ private:
   llvm::DenseMap<std::pair<unsigned, unsigned>, mlir::Value> buffers;
   llvm::DenseMap<uint32_t, mlir::Value> shares; ///< of `part`, by their words
   mlir::Value part, launch, epoch;
-  mlir::Value mover; ///< the part that moves what is added
+  mlir::Value mover;                      ///< the part that moves what is added
   llvm::SmallVector<Accesses, 2> views;   ///< none for one thread
   llvm::SmallVector<mlir::Value> pending; ///< flags of one op
   bool pendingSignals = false;

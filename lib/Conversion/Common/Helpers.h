@@ -62,9 +62,9 @@ class Block;
 
 namespace sccl::coll {
 
-/// Helpers take the number of parts of a chunk, above so many bits the doublings
-/// that make a block's share of them, and above those the word of a BlockShare:
-/// one word, as each argument costs kernels registers.
+/// Helpers take the number of parts of a chunk, above so many bits the
+/// doublings that make a block's share of them, and above those the word of a
+/// BlockShare: one word, as each argument costs kernels registers.
 inline constexpr unsigned doublingsShift = 13, shareShift = 16;
 
 /// Threads side by side that copy a short slice of LL words by themselves,

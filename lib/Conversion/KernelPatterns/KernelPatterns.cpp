@@ -420,11 +420,11 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   TypeConverter converter;
   addConversions(converter, lowering.pointer);
   RewritePatternSet patterns(context);
-  patterns.add<LowerPart, LowerShare, LowerToOperands<FlagOp>, LowerBlockIndex, LowerBlocks,
-               LowerBegin, LowerEnd, LowerOwn, LowerPeer, LowerBuffer,
-               LowerSlot, LowerCopy, LowerReduce, LowerFlags, LowerLoad,
-               LowerSignal, LowerWait, LowerJoin, LowerMark>(converter, context,
-                                                             lowering);
+  patterns.add<LowerPart, LowerShare, LowerToOperands<FlagOp>, LowerBlockIndex,
+               LowerBlocks, LowerBegin, LowerEnd, LowerOwn, LowerPeer,
+               LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlags,
+               LowerLoad, LowerSignal, LowerWait, LowerJoin, LowerMark>(
+      converter, context, lowering);
   if (lowering.addPatterns)
     lowering.addPatterns(patterns, converter);
   ConversionTarget target(*context);
