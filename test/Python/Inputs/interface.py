@@ -29,8 +29,9 @@ missing = set(_library._SIGNATURES) - {name for name, _ in functions}
 assert not missing, missing
 code = int(re.search(r"SCCL_VERSION_CODE (\d+)", text)[1])
 version = f"{code // 10000}.{code // 100 % 100}.{code % 100}"
-project = pathlib.Path(sys.argv[1]).parents[2] / "python" / "pyproject.toml"
-assert f'version = "{version}"' in project.read_text(), version
-assert version == _library.version() == tool.version(), version
+sys.path.append(str(pathlib.Path(sys.argv[1]).parents[2] / "python"))
+import wheelhouse  # noqa: E402
+
+assert version == wheelhouse.version() == _library.version() == tool.version(), version
 count = len(_library._SIGNATURES)
 print(f"{count} functions, {len(numbers)} types, {len(reductions.split(','))} reductions: as in sccl.h")
