@@ -115,6 +115,7 @@ MANIFEST = fields(
         schedule=number(0, ENTRIES), variant=text, codeShape=one_of("unrolled", "table"), blocks=number(1, BLOCKS),
         peersReadInput=flag, peersTouchOutput=flag, inPlace=flag, announcesReady=flag, chunksMoved=number(0, 1 << 40),
         largestTransfer=number(0, 1 << 40),
+        transfersAtOnce=number(1, 64),
         steps=number(0, 4096), stepsTouchPeers_=true,
         source_=fields(blob=number(0, ENTRIES), schedule=text, way=number(0, 1 << 20))), 1),
     rankTables=number(0, 1 << 10),

@@ -9,6 +9,8 @@
 
 #include "sccl/Model/Spread.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -312,6 +314,7 @@ void DraftFlags::addWords(uint32_t channel) {
                .value = 1,
                .isWords = true});
       }
+    size_t first = traffic.channels.back().actions.size();
     for (size_t i = begin, next; i < end; i = next) {
       const DraftTransfer &transfer = transfers[own[i]];
       auto isAlike = [&](const DraftTransfer &other) {
@@ -325,6 +328,10 @@ void DraftFlags::addWords(uint32_t channel) {
       action.share = double((next - i) * transfer.reads.size()) / double(loads);
       add(action);
     }
+    std::vector<Action> &actions = traffic.channels.back().actions;
+    size_t blocks = size_t(traffic.blocks) * traffic.channels.back().spread;
+    actions[first].accesses *=
+        unsigned(llvm::divideCeil(actions.size() - first, blocks));
     for (size_t i = begin; i < end; ++i)
       if (transfers[own[i]].isScratch)
         add({.kind = Kind::Signal,

@@ -223,6 +223,8 @@ private:
     program.chunksMoved = number(object, "chunksMoved", 0, Limits::moves);
     program.largestTransfer =
         number(object, "largestTransfer", 0, Limits::moves);
+    program.transfersAtOnce =
+        number(object, "transfersAtOnce", 1, Limits::blocks);
     program.steps =
         number(object, "steps", 0, std::min(Limits::steps, stepsLeft));
     stepsLeft -= program.steps;

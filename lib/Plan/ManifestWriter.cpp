@@ -100,7 +100,8 @@ json::Value writeProgram(const ProgramEntry &program) {
                       {"announcesReady", program.announcesReady},
                       {"steps", program.steps},
                       {"chunksMoved", int64_t(program.chunksMoved)},
-                      {"largestTransfer", int64_t(program.largestTransfer)}};
+                      {"largestTransfer", int64_t(program.largestTransfer)},
+                      {"transfersAtOnce", program.transfersAtOnce}};
   if (program.stepsTouchPeers)
     object["stepsTouchPeers"] = true;
   if (program.source)

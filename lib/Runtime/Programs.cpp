@@ -98,6 +98,7 @@ unsigned Program::blocksFor(const plan::KernelInfo &kernel,
   uint64_t bytes = llvm::SaturatingMultiply(
       info->largestTransfer, chunkStride(segment, chunksPerSegment));
   uint64_t busy = llvm::divideCeil(bytes, kernel.blockSize * accessBytes);
+  busy = std::max<uint64_t>(busy, info->transfersAtOnce);
   return unsigned(std::clamp<uint64_t>(busy, 1, blocks));
 }
 

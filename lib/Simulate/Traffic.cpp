@@ -10,6 +10,8 @@
 #include "sccl/Analysis/Program.h"
 #include "sccl/Analysis/WordGroups.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -155,11 +157,14 @@ FailureOr<Action> TrafficBuilder::linkedAction(unsigned rank,
 }
 
 /// All begin when the words of all are there, which is late by what the first
-/// could have done before. Their loads are under way together: the first takes
-/// the longest that any of them does.
+/// could have done before. Their loads are under way together, as far as there
+/// are blocks: the first takes the longest that any of them does, and as often
+/// as a block has one.
 LogicalResult
 TrafficBuilder::addGroup(unsigned rank,
                          const std::vector<SharedTransfer> &group) {
+  unsigned blocks = traffic.blocks * traffic.channels.back().spread;
+  auto rounds = unsigned(llvm::divideCeil(group.size(), blocks));
   for (const SharedTransfer &shared : group)
     addLLWaits(shared.transfer);
   size_t first = actions().size();
@@ -175,6 +180,7 @@ TrafficBuilder::addGroup(unsigned rank,
     longest.accesses = std::max(longest.accesses, action->accesses);
     longest.pieces = std::max(longest.pieces, action->pieces);
   }
+  actions()[first].accesses *= rounds;
   for (size_t i = 0; i < group.size(); ++i)
     addLLSignals(group[i].transfer, actions()[first + i].link);
   return success();

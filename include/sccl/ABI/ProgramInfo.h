@@ -47,6 +47,9 @@ struct ProgramInfo {
   /// Chunks that the blocks of a channel read in one transfer, where those are
   /// most for each time that the channel is spread.
   uint64_t largestTransfer = 0;
+  /// Transfers of LL words that the blocks of a channel execute side by side,
+  /// where those are most for each time that the channel is spread.
+  unsigned transfersAtOnce = 1;
   std::vector<RankNeeds> ranks;
   /// Functions per rank: 0 if there is one for all, else the number of
   /// NAME_rankN_stepK. A step begins when all ranks are done with the one

@@ -8,6 +8,7 @@
 #include "sccl/Conversion/ProgramInfo.h"
 
 #include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/WordGroups.h"
 #include "sccl/Model/Collective.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -96,6 +97,10 @@ static void describeChannel(ProgramInfo &info, ChannelOp channel, unsigned rank,
       info.copies[passed - 1].push_back(
           makeCopy(transfer->repetition(i), rank, chunksPerSegment));
   }
+  for (const std::vector<SharedTransfer> &group : wordGroupsOf(channel))
+    info.transfersAtOnce =
+        std::max(info.transfersAtOnce,
+                 unsigned(llvm::divideCeil(group.size(), channel.getSpread())));
 }
 
 /// Halves of scratch spare announcements, but only among launches of one size.
