@@ -396,8 +396,8 @@ void DraftFlags::spreadChannels() {
   if (given != 0 || timing.sendRate == 0)
     return;
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    spreads[rank] = works[rank].widerSpread(spreadWithin(
-        budget, traffic.blocks, works[rank].others.size() + 1, spreads[rank]));
+    spreads[rank] = works[rank].widened(
+        budget, traffic.blocks, works[rank].others.size() + 1, spreads[rank]);
 }
 
 void DraftFlags::chooseBlocks() {

@@ -27,12 +27,19 @@ unsigned LocalWork::spreadFor(unsigned share, unsigned most) const {
   return result;
 }
 
+unsigned LocalWork::widened(unsigned smBudget, unsigned blocks,
+                            uint64_t channels, unsigned present) const {
+  unsigned most =
+      spreadWithin(smBudget ? smBudget : usualBlocks, blocks, channels);
+  return spreadFor(handlesArrivals ? 4 : 1, std::max(most, present));
+}
+
 unsigned sccl::spreadWithin(unsigned smBudget, unsigned blocks,
-                            uint64_t channels, unsigned least) {
+                            uint64_t channels) {
   if (smBudget == 0)
     return 0;
   uint64_t all = smBudget / std::max(blocks, 1u);
-  return all > channels ? std::max(unsigned(all - channels + 1), least) : least;
+  return all > channels ? unsigned(all - channels + 1) : 1;
 }
 
 unsigned sccl::blocksToFill(const Topology &topology,

@@ -161,9 +161,9 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
     if (problem) {
       program.setBlocks(chooseBlocks(program, op, problem->topology, smBudget));
       for (Local &local : locals)
-        local.channel.setSpread(local.work.widerSpread(
-            spreadWithin(smBudget ? smBudget : usualBlocks, program.getBlocks(),
-                         local.channels, local.channel.getSpread())));
+        local.channel.setSpread(
+            local.work.widened(smBudget, program.getBlocks(), local.channels,
+                               local.channel.getSpread()));
     }
     if (failed(checkBudget(program, smBudget)))
       signalPassFailure();

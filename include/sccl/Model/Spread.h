@@ -31,20 +31,20 @@ struct LocalWork {
   unsigned spread(unsigned most) const {
     return spreadFor(handlesArrivals ? 2 : 1, most);
   }
-  /// The same where blocks are left over: a quarter in place of a half.
-  unsigned widerSpread(unsigned most) const {
-    return spreadFor(handlesArrivals ? 4 : 1, most);
-  }
+  /// The same where blocks are left over of `smBudget`, or of `usualBlocks` if
+  /// that is 0, for a rank of so many `channels` with `blocks` each: a quarter
+  /// in place of a half. No less than `present`, the spread so far.
+  unsigned widened(unsigned smBudget, unsigned blocks, uint64_t channels,
+                   unsigned present) const;
 
 private:
   unsigned spreadFor(unsigned share, unsigned most) const;
 };
 
 /// How many times the blocks of a program, or 1 where those are 0, one of so
-/// many channels of a rank may have within `smBudget` blocks, at least `least`;
-/// 0 if that is 0, for no limit.
-unsigned spreadWithin(unsigned smBudget, unsigned blocks, uint64_t channels,
-                      unsigned least = 1);
+/// many channels of a rank may have within `smBudget` blocks, at least 1; 0 if
+/// that is 0, for no limit.
+unsigned spreadWithin(unsigned smBudget, unsigned blocks, uint64_t channels);
 
 /// Of a rank for which there is no budget, as many are resident on all GPUs
 /// that have fast links.
