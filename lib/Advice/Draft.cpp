@@ -288,9 +288,10 @@ size_t DraftFlags::endOfWords(const std::vector<uint32_t> &own,
   size_t end = begin + 1;
   if (!hasWords(first))
     return end;
+  // What a transfer reads is written before it.
   auto isOfGroup = [&](uint32_t number) {
-    return std::find(own.begin() + begin, own.begin() + end, number) !=
-           own.begin() + end;
+    return number != none && number >= own[begin] &&
+           transfers[number].channel == first.channel;
   };
   while (end < own.size() && transfers[own[end]].step == first.step &&
          hasWords(transfers[own[end]]) &&
