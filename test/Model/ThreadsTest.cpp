@@ -49,6 +49,9 @@ TEST(ThreadsTest, WhatNobodyGetsIsNotDoneHere) {
 }
 
 TEST(ThreadsTest, WithoutThreadsWorkIsDoneHere) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need address space";
+#endif
   EXPECT_TRUE(canStartThreads(3));
   auto tryWithout = [] {
     rlimit none = {0, 0};

@@ -92,6 +92,11 @@ TEST(Plan, GivesEachRankItsPart) {
 
 /// The time does not depend on what other ranks need.
 TEST(Plan, LoadsTheRankOfAThousandFast) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr double enough = 0.1;
+#else
+  constexpr double enough = 0.010;
+#endif
   Plan plan = makePlan();
   Manifest &manifest = plan.manifest;
   manifest.ranks = Limits::ranks;
@@ -115,7 +120,7 @@ TEST(Plan, LoadsTheRankOfAThousandFast) {
     best = std::min(best, elapsed.count());
     EXPECT_EQ(part.rankTables[1].size(), 200000u);
   }
-  EXPECT_LT(best, 0.010);
+  EXPECT_LT(best, enough);
   RecordProperty("milliseconds", std::to_string(best * 1e3));
 }
 
