@@ -84,10 +84,10 @@ static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
   const Timing &timing = own.timing;
   advice::TimedBound flags(
       own.topology, *smallest,
-      timing.withHops(timing.startTime + timing.flagTime()));
+      timing.withHops(timing.leastTime() + timing.flagTime()));
   std::optional<advice::TimedBound> words;
   if (advice.bound.words)
-    words.emplace(own.topology, *smallest, timing.withHops(timing.startTime));
+    words.emplace(own.topology, *smallest, timing.withHops(timing.leastTime()));
   for (SizeAdvice &size : advice.sizes) {
     if (size.gap() <= wide)
       continue;

@@ -14,17 +14,20 @@
 // through any program that ends within T. A byte that is on the limits of link
 // e = (u, v) at time t was at u by then, and v can know of it at t + h(e) at
 // the earliest, h(e) the least latency that flags take from u to v: a push
-// signals after its last byte, a pull waits as long for its first. So if
-// information must get from rank a to rank b, the sends contain a path from a
-// to b whose times ascend by h at least, from 0 to T. Cut [0, T] into slots.
-// Let x(e, i) be the part of the bytes on e in slot i. A path that is on e
-// within slot i goes on in the first slot that ends after the beginning of i
-// plus h(e), or later; so for each pair (a, b) the x allow a flow of 1 from a
-// to b through links and slots. A limit of rate r carries r times the length of
-// a slot in it, for all bytes together. And if all contributions must reach all
-// ranks, sends between the blocks of any partition number 2 (blocks - 1) at
-// least (Certificate.h, "Gossip"). The program has all of this and nothing
-// else.
+// signals after its last byte, a pull waits as long for its first. A transfer
+// takes the time of a load at least, while its bytes may be on the link from
+// the beginning on; so let each of them count as on the link up to that time
+// before it is, with the load as a part of h(e), and let a limit put off what
+// it carries in that time, no more. So if information must get from rank a to
+// rank b, the sends contain a path from a to b whose times ascend by h at
+// least, from 0 to T. Cut [0, T] into slots. Let x(e, i) be the part of the
+// bytes on e in slot i. A path that is on e within slot i goes on in the first
+// slot that ends after the beginning of i plus h(e), or later; so for each pair
+// (a, b) the x allow a flow of 1 from a to b through links and slots. A limit
+// of rate r carries r times the length of a slot in it, for all bytes together.
+// And if all contributions must reach all ranks, sends between the blocks of
+// any partition number 2 (blocks - 1) at least (Certificate.h, "Gossip"). The
+// program has all of this and nothing else.
 //
 // Any slots do; those that end at sums of latencies after 0 and before T lose
 // little. Between two T at which such moments meet, their order is the same and

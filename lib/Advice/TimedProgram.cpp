@@ -202,22 +202,33 @@ void TimedProgram::addCommodity(const TimedCommodity &commodity) {
 }
 
 /// The columns of all limits of an orbit together, over what one unit of time
-/// is worth to them.
+/// is worth to them. What has been put off at the end of a slot is there within
+/// the time of a load.
 void TimedProgram::addCapacities() {
   numDemands = program.numRows();
-  for (size_t orbit = 0; orbit < use.size(); ++orbit)
+  const double access = timing.accessTime / unit;
+  for (size_t orbit = 0; orbit < use.size(); ++orbit) {
+    unsigned before = none; // put off into the slot
     for (size_t slot = 0; slot < slots.count(); ++slot) {
       std::vector<Term> &row = use[orbit][slot];
-      if (row.empty())
+      if (row.empty() && before == none)
         continue;
       double rate = timing.rates[problem.limits.firsts[orbit]];
       double ofUse = bytes / (rate * problem.limits.sizes[orbit] * unit);
       for (auto &[column, value] : row)
         value *= ofUse;
+      if (before != none)
+        row.emplace_back(before, -1);
+      before = access > 0 ? program.addColumn(0) : none;
+      if (before != none) {
+        row.emplace_back(before, 1);
+        program.addRow(Sense::AtLeast, -access, {{before, -1}});
+      }
       row.emplace_back(time, slots.growth(slot));
       row.emplace_back(overtime, 1);
       program.addRow(Sense::AtLeast, -slots.length(slot) / unit, row);
     }
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -227,7 +238,8 @@ void TimedProgram::addCapacities() {
 /// From any multipliers of the rows, which are all of the kind "at least".
 /// There is no overtime in truth. Columns that stand for bytes need not be
 /// above `most`: flows need no more than 1, what is carried no more than gossip
-/// asks for.
+/// asks for, and what is put off no more than a load takes, which is less than
+/// `unit`.
 TimeLine TimedProgram::provenBy(std::vector<double> multipliers) const {
   double most = 2.0 * topology.numRanks();
   std::vector<double> reduced = program.columnCosts();

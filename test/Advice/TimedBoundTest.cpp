@@ -50,6 +50,7 @@ TEST(TimedBound, NoProgramIsFaster) {
   double closest = 0;
   for (unsigned i = 0; i < 80; ++i) {
     Fabric fabric = randomFabric(random);
+    fabric.timing.accessTime = 0.4 * double(random() % 3);
     const Kind kinds[] = {Kind::AllGather, Kind::AllReduce, Kind::Broadcast,
                           Kind::Reduce, Kind::ReduceScatter};
     Kind kind = kinds[random() % 5];
@@ -61,7 +62,8 @@ TEST(TimedBound, NoProgramIsFaster) {
       for (Implementation &whole : advice::blockwiseAllReduces(fabric))
         tried.push_back(std::move(whole));
     for (const Implementation &whole : tried) {
-      TimedBound bound(fabric.topology, whole.collective, fabric.timing);
+      TimedBound bound(fabric.topology, whole.collective,
+                       fabric.timing.withHops(fabric.timing.accessTime));
       Deadline limit({0, someWork, nullptr});
       // What is proven for a size is used for the others.
       for (unsigned size = 0; size < 3; ++size) {
@@ -106,6 +108,21 @@ TEST(TimedBound, HopsTakeTimeThatBytesDoNotHave) {
   EXPECT_NEAR(bound.leastTime(500, 0, 1000, noLimit), 105, 1e-6);
   // Without bytes only latencies count.
   EXPECT_NEAR(bound.leastTime(1e-3, 0, 40, noLimit), 10, 1e-3);
+}
+
+TEST(TimedBound, LoadsTakeTimeInWhichBytesMove) {
+  Result<Topology> line = makeBuiltinTopology("line:3");
+  ASSERT_TRUE(bool(line));
+  Timing timing = Timing::uniform(*line, 5, 10);
+  timing.accessTime = 1;
+  Result<Collective> all = Collective::make(Kind::AllGather, 3, 1);
+  ASSERT_TRUE(bool(all));
+  TimedBound bound(*line, *all, timing.withHops(timing.accessTime));
+  // As without loads, but that the first byte waits for the second hop's.
+  EXPECT_NEAR(bound.leastTime(20, 0, 40, noLimit), 13, 1e-6);
+  EXPECT_NEAR(bound.leastTime(1e-3, 0, 40, noLimit), 12, 1e-3);
+  // Much takes no longer, for bytes move while loads take their time.
+  EXPECT_NEAR(bound.leastTime(500, 0, 1000, noLimit), 105, 1e-6);
 }
 
 TEST(TimedBound, SaysNoMoreThanWhatIsReached) {
