@@ -10,8 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <queue>
-#include <tuple>
+#include <utility>
 
 using namespace sccl;
 
@@ -32,8 +31,7 @@ void FairShare::add(unsigned number, const std::vector<unsigned> &through,
   Flow &flow = flows[number];
   flow.cap = cap;
   flow.weight = weight;
-  if (through.empty())
-    changedFlows.push_back(number);
+  changedFlows.push_back(number);
   flow.limits = through;
   flow.places.clear();
   flow.isThere = true;
@@ -60,7 +58,14 @@ void FairShare::remove(unsigned number) {
   }
 }
 
-/// Collects the flows and limits that are joined to the changed limits.
+bool FairShare::isShort(const Limit &limit) const {
+  double asked = 0;
+  for (unsigned flow : limit.users)
+    asked += flows[flow].cap * flows[flow].weight;
+  return asked > limit.rate;
+}
+
+/// Collects the flows and limits that are joined to what has changed.
 void FairShare::reach() {
   reachedFlows.clear();
   reachedLimits.clear();
@@ -69,26 +74,33 @@ void FairShare::reach() {
       reachedLimits.push_back(limit);
     limits[limit].isReached = true;
   };
-  for (unsigned limit : changedLimits) {
-    limits[limit].isChanged = false;
-    reachLimit(limit);
+  auto reachFlow = [&](unsigned flow) {
+    if (!flows[flow].isReached)
+      reachedFlows.push_back(flow);
+    flows[flow].isReached = true;
+  };
+  for (unsigned number : changedLimits) {
+    Limit &limit = limits[number];
+    limit.isChanged = false;
+    bool wasShort = std::exchange(limit.isShort, isShort(limit));
+    if (wasShort || limit.isShort)
+      reachLimit(number);
   }
   changedLimits.clear();
   for (unsigned flow : changedFlows)
-    if (flows[flow].isThere && !flows[flow].isReached) {
-      flows[flow].isReached = true;
-      reachedFlows.push_back(flow);
-    }
+    if (flows[flow].isThere)
+      reachFlow(flow);
   changedFlows.clear();
-  for (size_t next = 0; next < reachedLimits.size(); ++next)
-    for (unsigned flow : limits[reachedLimits[next]].users) {
-      if (flows[flow].isReached)
-        continue;
-      flows[flow].isReached = true;
-      reachedFlows.push_back(flow);
-      for (unsigned limit : flows[flow].limits)
-        reachLimit(limit);
-    }
+  size_t nextFlow = 0, nextLimit = 0;
+  while (nextFlow < reachedFlows.size() || nextLimit < reachedLimits.size()) {
+    for (; nextFlow < reachedFlows.size(); ++nextFlow)
+      for (unsigned limit : flows[reachedFlows[nextFlow]].limits)
+        if (limits[limit].isShort)
+          reachLimit(limit);
+    for (; nextLimit < reachedLimits.size(); ++nextLimit)
+      for (unsigned flow : limits[reachedLimits[nextLimit]].users)
+        reachFlow(flow);
+  }
 }
 
 void FairShare::fix(unsigned number, double rate) {
@@ -97,6 +109,8 @@ void FairShare::fix(unsigned number, double rate) {
   flow.isFixed = true;
   for (unsigned limit : flow.limits) {
     Limit &through = limits[limit];
+    if (!through.isShort)
+      continue;
     through.left = std::max(through.left - rate * flow.weight, 0.0);
     through.weight -= flow.weight;
     --through.open;
@@ -106,29 +120,30 @@ void FairShare::fix(unsigned number, double rate) {
 /// Raises all rates alike until a limit is full, whose flows stay there, or a
 /// flow is at its cap.
 void FairShare::fill() {
-  // The rate of a flow, the limit, and the flow where it is the cap of one.
-  using Share = std::tuple<double, unsigned, unsigned>;
   constexpr unsigned none = ~0u;
-  std::priority_queue<Share, std::vector<Share>, std::greater<>> shares;
+  shares.clear();
   auto share = [&](const Limit &limit) { return limit.left / limit.weight; };
   for (unsigned number : reachedLimits) {
     Limit &limit = limits[number];
+    if (!limit.isShort)
+      continue;
     limit.left = limit.rate;
     limit.open = unsigned(limit.users.size());
     limit.weight = 0;
     for (unsigned flow : limit.users)
       limit.weight += flows[flow].weight;
-    if (limit.open > 0)
-      shares.push({share(limit), number, none});
+    shares.push_back({share(limit), number, none});
   }
   for (unsigned number : reachedFlows) {
     flows[number].isFixed = false;
     if (!std::isinf(flows[number].cap))
-      shares.push({flows[number].cap, none, number});
+      shares.push_back({flows[number].cap, none, number});
   }
+  std::ranges::make_heap(shares, std::greater<>());
   while (!shares.empty()) {
-    auto [rate, number, capped] = shares.top();
-    shares.pop();
+    std::ranges::pop_heap(shares, std::greater<>());
+    auto [rate, number, capped] = shares.back();
+    shares.pop_back();
     if (capped != none) {
       if (!flows[capped].isFixed)
         fix(capped, rate);
@@ -139,7 +154,8 @@ void FairShare::fill() {
       continue;
     // What others took less of is more for these.
     if (double now = share(limit); now > rate) {
-      shares.push({now, number, none});
+      shares.push_back({now, number, none});
+      std::ranges::push_heap(shares, std::greater<>());
       continue;
     }
     for (unsigned flow : limit.users)

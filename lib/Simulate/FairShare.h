@@ -9,13 +9,15 @@
 #define SCCL_SIMULATE_FAIRSHARE_H
 
 #include <limits>
+#include <tuple>
 #include <vector>
 
 namespace sccl {
 
 /// Flows through limits, and the max-min fair rate of each: progressive filling
 /// (Bertsekas and Gallager, Data Networks, section 6.5.2). Only the flows that
-/// a change can reach are looked at again.
+/// a change can reach are looked at again: a limit that has room for the caps
+/// of all its users joins nothing.
 class FairShare {
 public:
   /// Flows have numbers below `numFlows`; limits have the given rates.
@@ -48,10 +50,15 @@ private:
     unsigned open = 0;      ///< users whose rates are not fixed
     double weight = 0;      ///< of those users
     bool isChanged = false; ///< a user came or went
+    bool isShort = false;   ///< of what the caps of its users ask for
     bool isReached = false;
   };
 
+  /// The rate of a flow, the limit, and the flow where it is the cap of one.
+  using Share = std::tuple<double, unsigned, unsigned>;
+
   void change(unsigned limit);
+  bool isShort(const Limit &limit) const;
   void reach();
   void fill();
   void fix(unsigned flow, double rate);
@@ -59,8 +66,9 @@ private:
   std::vector<Flow> flows;
   std::vector<Limit> limits;
   std::vector<unsigned> changedLimits;
-  std::vector<unsigned> changedFlows; ///< that came, through no limit
+  std::vector<unsigned> changedFlows; ///< that came
   std::vector<unsigned> reachedFlows, reachedLimits;
+  std::vector<Share> shares; ///< a heap, the least first
 };
 
 } // namespace sccl

@@ -10,18 +10,24 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <random>
 
 using namespace sccl;
 
 namespace {
-using Paths = std::map<unsigned, std::vector<unsigned>>; // limits of flows
+/// Through limits.
+struct Path {
+  std::vector<unsigned> limits;
+  double cap;
+};
+using Paths = std::map<unsigned, Path>; // of flows
 
 double loadOf(const FairShare &shares, const Paths &paths, unsigned limit) {
   double load = 0;
-  for (const auto &[flow, limits] : paths)
-    if (std::ranges::count(limits, limit))
+  for (const auto &[flow, path] : paths)
+    if (std::ranges::count(path.limits, limit))
       load += shares.rate(flow);
   return load;
 }
@@ -33,20 +39,22 @@ bool isBottleneck(const FairShare &shares, const Paths &paths,
   if (loadOf(shares, paths, limit) < rates[limit] * (1 - 1e-9))
     return false;
   return std::ranges::all_of(paths, [&](const auto &other) {
-    return !std::ranges::count(other.second, limit) ||
+    return !std::ranges::count(other.second.limits, limit) ||
            shares.rate(other.first) <= shares.rate(flow) * (1 + 1e-9);
   });
 }
 
-/// The definition: no limit carries more than it can, and each flow has a limit
-/// that is its bottleneck.
+/// The definition: no limit carries more than it can, and each flow is at its
+/// cap or has a limit that is its bottleneck.
 void expectFair(const FairShare &shares, const Paths &paths,
                 const std::vector<double> &rates) {
   for (unsigned limit = 0; limit < rates.size(); ++limit)
     EXPECT_LE(loadOf(shares, paths, limit), rates[limit] * (1 + 1e-9));
-  for (const auto &path : paths) {
-    unsigned flow = path.first;
-    EXPECT_TRUE(std::ranges::any_of(path.second,
+  for (const auto &[number, path] : paths) {
+    unsigned flow = number;
+    EXPECT_LE(shares.rate(flow), path.cap) << "flow " << flow;
+    EXPECT_TRUE(shares.rate(flow) == path.cap ||
+                std::ranges::any_of(path.limits,
                                     [&](unsigned limit) {
                                       return isBottleneck(shares, paths, rates,
                                                           limit, flow);
@@ -101,6 +109,22 @@ TEST(FairShare, LooksOnlyAtWhatChanges) {
   EXPECT_DOUBLE_EQ(shares.rate(0), 1);
 }
 
+TEST(FairShare, LimitsWithRoomJoinNothing) {
+  FairShare shares({3}, 4);
+  shares.add(0, {0}, /*cap=*/1);
+  shares.update();
+  shares.add(1, {0}, /*cap=*/2);
+  EXPECT_EQ(shares.update(), std::vector<unsigned>{1});
+  shares.add(2, {0}, /*cap=*/1);
+  EXPECT_EQ(shares.update().size(), 3u);
+  EXPECT_DOUBLE_EQ(shares.rate(1), 1);
+  // The limit has room again, so the others are at their caps again.
+  shares.remove(0);
+  EXPECT_EQ(shares.update().size(), 2u);
+  EXPECT_DOUBLE_EQ(shares.rate(1), 2);
+  EXPECT_DOUBLE_EQ(shares.rate(2), 1);
+}
+
 TEST(FairShare, RandomFlowsComeAndGo) {
   std::mt19937 random(1);
   for (unsigned round = 0; round < 50; ++round) {
@@ -115,13 +139,15 @@ TEST(FairShare, RandomFlowsComeAndGo) {
       if (paths.erase(flow)) {
         shares.remove(flow);
       } else {
-        std::vector<unsigned> &limits = paths[flow];
+        auto &[limits, cap] = paths[flow];
+        cap = random() % 3 ? 0.3 * double(1 + random() % 10)
+                           : std::numeric_limits<double>::infinity();
         for (unsigned limit = 0; limit < numLimits; ++limit)
           if (random() % 3 == 0)
             limits.push_back(limit);
         if (limits.empty())
           limits.push_back(random() % numLimits);
-        shares.add(flow, limits);
+        shares.add(flow, limits, cap);
       }
       if (random() % 2)
         continue; // several changes at once
