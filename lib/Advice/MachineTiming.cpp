@@ -8,6 +8,7 @@
 #include "sccl/Advice/MachineTiming.h"
 
 #include "sccl/Machine/BoundTopology.h"
+#include "sccl/Machine/Units.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -26,17 +27,19 @@ LatencyByKind sccl::assumedLatencies() {
 }
 
 namespace {
-/// What thread blocks do, and what flags cost, where GPUs are joined by a kind
-/// of edge: GB/s and microseconds. docs/Clock.md has where it is from.
+/// What thread blocks do, what flags cost, and which percentage of an edge's
+/// bandwidth is left to data, where GPUs are joined by a kind of edge: GB/s and
+/// microseconds. docs/Clock.md has where it is from.
 struct BlockTiming {
   std::string_view kind;
   double load, send, words, access, signal, wait, launch;
+  int payload;
 };
 } // namespace
 
 static constexpr BlockTiming blockTimings[] = {
-    {"NVLink", 48, 25, 24, 0.3, 1.0, 0.6, 2.5},
-    {"xGMI", 28, 25, 14, 0.3, 1.0, 0.6, 2.5},
+    {"NVLink", 48, 25, 24, 0.3, 1.0, 0.6, 4.6, 82},
+    {"xGMI", 28, 25, 14, 0.3, 1.0, 0.6, 4.6, 75},
 };
 
 /// "NVLink" for "NVLink4".
@@ -107,29 +110,74 @@ static double unitTimeOf(const Rational &quantum) {
   return 1 / (quantum.toDouble() * 1e3);
 }
 
-/// Sets what the kind of the edges at GPUs tells of their blocks, and says so.
-static void addBlocks(const Machine &machine, MachineTiming &result) {
-  for (const BlockTiming &blocks : blockTimings) {
-    auto isOfKind = [&](const Edge &edge) {
-      return withoutVersion(edge.kind) == blocks.kind;
-    };
-    if (std::ranges::none_of(machine.edges(), isOfKind))
-      continue;
-    Timing &timing = result.timing;
-    timing.loadRate = blocks.load * 1e3;
-    timing.sendRate = blocks.send * 1e3;
-    timing.wordRate = blocks.words * 1e3;
-    timing.accessTime = blocks.access;
-    timing.signalTime = blocks.signal;
-    timing.waitTime = blocks.wait;
-    timing.launchTime = blocks.launch;
-    result.assumptions.push_back(llvm::formatv(
-        "a thread block loads {0} GB/s, sends {1}, of LL words {2}; a load "
-        "takes {3} us, a signal {4}, a wait {5}, a launch {6} (assumed)",
-        blocks.load, blocks.send, blocks.words, blocks.access, blocks.signal,
-        blocks.wait, blocks.launch));
-    return;
+static bool isOf(const BlockTiming &blocks, const Edge &edge) {
+  return withoutVersion(edge.kind) == blocks.kind;
+}
+
+/// What is known of the blocks of GPUs that edges of `machine` join, if
+/// something is.
+static const BlockTiming *blocksOf(const Machine &machine) {
+  for (const BlockTiming &blocks : blockTimings)
+    if (std::ranges::any_of(machine.edges(), [&](const Edge &edge) {
+          return isOf(blocks, edge);
+        }))
+      return &blocks;
+  return nullptr;
+}
+
+/// Leaves to edges, and to limits that no other edges take part in, what is
+/// left to data.
+static Derivation withPayload(const Derivation &derivation,
+                              const BlockTiming &blocks) {
+  auto dataOf = [&](const Rational &rate) {
+    // What 64 bits do not hold stays as it is.
+    return product(rate, Rational(blocks.payload, 100)).value_or(rate);
+  };
+  Derivation result = derivation;
+  const Machine &line = derivation.routed;
+  result.routed = Machine(line.name());
+  for (const Vertex &vertex : line.vertices())
+    (void)result.routed.addVertex(vertex);
+  for (Edge edge : line.edges()) {
+    if (isOf(blocks, edge))
+      edge.bandwidth.value = dataOf(edge.bandwidth.value);
+    (void)result.routed.addEdge(std::move(edge));
   }
+  bool areAll = true;
+  for (unsigned limit = 0; limit < result.rates.size(); ++limit) {
+    bool isOwn = std::ranges::all_of(
+        derivation.topology.limits()[limit].links, [&](unsigned link) {
+          return std::ranges::all_of(
+              derivation.routes[link],
+              [&](unsigned edge) { return isOf(blocks, line.edges()[edge]); });
+        });
+    areAll &= isOwn;
+    if (isOwn)
+      result.rates[limit] = dataOf(result.rates[limit]);
+  }
+  if (areAll)
+    result.quantum = dataOf(result.quantum);
+  return result;
+}
+
+/// Sets what is known of the machine's blocks, and says so.
+static void addBlocks(const BlockTiming &blocks, MachineTiming &result) {
+  Timing &timing = result.timing;
+  timing.loadRate = blocks.load * 1e3;
+  timing.sendRate = blocks.send * 1e3;
+  timing.wordRate = blocks.words * 1e3;
+  timing.accessTime = blocks.access;
+  timing.signalTime = blocks.signal;
+  timing.waitTime = blocks.wait;
+  timing.launchTime = blocks.launch;
+  result.assumptions.push_back(
+      llvm::formatv("{0} % of the bandwidth of {1} is left to data (assumed)",
+                    blocks.payload, blocks.kind));
+  result.assumptions.push_back(llvm::formatv(
+      "a thread block loads {0} GB/s, sends {1}, of LL words {2}; a load "
+      "takes {3} us, a signal {4}, a wait {5}, a launch {6} (assumed)",
+      blocks.load, blocks.send, blocks.words, blocks.access, blocks.signal,
+      blocks.wait, blocks.launch));
 }
 
 void sccl::setCopies(std::optional<double> copies, Timing &timing,
@@ -142,9 +190,11 @@ void sccl::setCopies(std::optional<double> copies, Timing &timing,
     assumptions.push_back("only links and their latencies take time");
 }
 
-MachineTiming sccl::timingOf(const Derivation &derivation,
-                             const LatencyByKind &latencies,
-                             std::optional<double> copies) {
+/// What timingOf() says of what was left to data.
+static MachineTiming timingWith(const BlockTiming *blocks,
+                                const Derivation &derivation,
+                                const LatencyByKind &latencies,
+                                std::optional<double> copies) {
   LatencyFinder finder(latencies);
   MachineTiming result;
   for (const std::vector<unsigned> &route : derivation.routes) {
@@ -155,11 +205,21 @@ MachineTiming sccl::timingOf(const Derivation &derivation,
   }
   result.timing.rates = bytesPerMicrosecond(derivation.rates);
   result.assumptions = finder.assumptions();
-  if (copies != 0)
-    addBlocks(derivation.routed, result);
+  if (blocks)
+    addBlocks(*blocks, result);
   setCopies(copies, result.timing, result.assumptions);
   result.unused = finder.unused();
   return result;
+}
+
+MachineTiming sccl::timingOf(const Derivation &derivation,
+                             const LatencyByKind &latencies,
+                             std::optional<double> copies) {
+  const BlockTiming *blocks =
+      copies == 0 ? nullptr : blocksOf(derivation.routed);
+  return timingWith(blocks,
+                    blocks ? withPayload(derivation, *blocks) : derivation,
+                    latencies, copies);
 }
 
 /// The least latencies from the GPU `start` to each vertex over open edges,
@@ -225,21 +285,25 @@ static std::string classOf(const BoundTopology &bound, const Machine &machine) {
 Result<MachineFabric> sccl::fabricOf(const Derivation &derivation,
                                      const LatencyByKind &latencies,
                                      std::optional<double> copies) {
-  Result<BoundTopology> bound = boundTopology(derivation);
+  const BlockTiming *blocks =
+      copies == 0 ? nullptr : blocksOf(derivation.routed);
+  const Derivation ofData =
+      blocks ? withPayload(derivation, *blocks) : derivation;
+  Result<BoundTopology> bound = boundTopology(ofData);
   if (!bound)
     return Error{bound.error()};
-  MachineTiming own = timingOf(derivation, latencies, copies);
-  Timing ofBounds = boundTimingOf(*bound, derivation.routed, latencies);
+  MachineTiming own = timingWith(blocks, ofData, latencies, copies);
+  Timing ofBounds = boundTimingOf(*bound, ofData.routed, latencies);
   ofBounds.accessTime = own.timing.accessTime;
   ofBounds.signalTime = own.timing.signalTime;
   ofBounds.waitTime = own.timing.waitTime;
   ofBounds.launchTime = own.timing.launchTime;
-  std::string programs = classOf(*bound, derivation.routed);
+  std::string programs = classOf(*bound, ofData.routed);
   auto bounding = std::make_shared<Fabric>(Fabric{std::move(bound->topology),
                                                   std::move(ofBounds),
                                                   unitTimeOf(bound->quantum)});
-  return MachineFabric{{derivation.topology, std::move(own.timing),
-                        unitTimeOf(derivation.quantum), std::move(bounding)},
+  return MachineFabric{{ofData.topology, std::move(own.timing),
+                        unitTimeOf(ofData.quantum), std::move(bounding)},
                        std::move(own.assumptions),
                        std::move(own.unused),
                        std::move(programs)};

@@ -134,6 +134,16 @@ private:
   unsigned names = 0;
 };
 
+/// Which part of an edge's bandwidth is left to data.
+double dataOfNVLink() {
+  Machine machine("pair");
+  unsigned a = *machine.addVertex({VertexKind::Gpu, "a", 0}),
+           b = *machine.addVertex({VertexKind::Gpu, "b", 0});
+  EXPECT_TRUE(bool(machine.addEdgePair(
+      {a, b, {Rational(1), "test"}, std::nullopt, "NVLink4"})));
+  return timingOf(*deriveTopology(machine)).timing.rates[0] / 1e3;
+}
+
 /// Microseconds for each byte of a send buffer, if latencies take no time.
 class FlowProgram {
 public:
@@ -150,7 +160,10 @@ public:
     for (unsigned edge = 0; edge < used.size(); ++edge) {
       if (used[edge].empty())
         continue;
-      double rate = machine.edges()[edge].bandwidth.value.toDouble() * 1e3;
+      const Edge &of = machine.edges()[edge];
+      double rate = of.bandwidth.value.toDouble() * 1e3;
+      if (of.kind == "NVLink4")
+        rate *= dataOfNVLink();
       used[edge].emplace_back(time, -rate);
       program.addRow(LinearProgram::Sense::AtMost, 0, used[edge]);
     }

@@ -41,25 +41,29 @@ TEST(MachineTiming, SumsOverRoutesAndSaysWhatIsAssumed) {
                    0.25 + assumed);
   EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(1, 0)],
                    2 * assumed);
-  ASSERT_EQ(timing.assumptions.size(), 3u);
-  EXPECT_NE(timing.assumptions[1].find("a thread block loads"),
+  ASSERT_EQ(timing.assumptions.size(), 4u);
+  EXPECT_NE(timing.assumptions[1].find("of NVLink is left to data"),
+            std::string::npos);
+  EXPECT_NE(timing.assumptions[2].find("a thread block loads"),
             std::string::npos);
   EXPECT_GT(timing.timing.loadRate, timing.timing.sendRate);
   EXPECT_GT(timing.timing.sendRate, timing.timing.wordRate);
   EXPECT_NE(timing.assumptions[0].find("each NVLink edge (assumed)"),
             std::string::npos);
-  for (double rate : timing.timing.rates)
-    EXPECT_DOUBLE_EQ(rate, 450e3); // bytes per microsecond
+  for (double rate : timing.timing.rates) { // bytes per microsecond
+    EXPECT_LT(rate, 450e3);
+    EXPECT_GT(rate, 300e3);
+  }
 }
 
 TEST(MachineTiming, TheUsersNumbersComeFirst) {
   Result<Derivation> derivation = deriveTopology(twoGpus());
   ASSERT_TRUE(bool(derivation)) << derivation.error();
   MachineTiming timing = timingOf(*derivation, {{"NVLink", 3}});
-  EXPECT_EQ(timing.assumptions.size(), 2u); // of blocks and copies
+  EXPECT_EQ(timing.assumptions.size(), 3u); // of data, blocks and copies
   EXPECT_DOUBLE_EQ(
       timing.timing.latencies[*derivation->topology.findLink(1, 0)], 6);
-  EXPECT_EQ(timingOf(*derivation, {{"", 1}}).assumptions.size(), 2u);
+  EXPECT_EQ(timingOf(*derivation, {{"", 1}}).assumptions.size(), 3u);
 }
 
 TEST(MachineTiming, OnlyLinksTakeTimeIfCopiesTakeNone) {
@@ -69,7 +73,8 @@ TEST(MachineTiming, OnlyLinksTakeTimeIfCopiesTakeNone) {
   EXPECT_EQ(all.timing.copyRate, 500e3);
   MachineTiming links = timingOf(*derivation, {}, 0);
   EXPECT_EQ(links.timing.latencies, all.timing.latencies);
-  EXPECT_EQ(links.timing.rates, all.timing.rates);
+  for (double rate : links.timing.rates)
+    EXPECT_DOUBLE_EQ(rate, 450e3);
   const Timing &timing = links.timing;
   EXPECT_EQ(timing.copyRate + timing.loadRate + timing.sendRate +
                 timing.wordRate + timing.leastTime() + timing.flagTime() +
