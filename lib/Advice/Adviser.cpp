@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 using namespace sccl;
 using namespace sccl::advice;
@@ -47,10 +48,23 @@ private:
 };
 } // namespace
 
+/// Sizes alternate between two threads, each of which goes by what it has seen
+/// at its last size. The number of threads is part of the answer, so it does
+/// not depend on the machine.
 std::optional<Error> Adviser::rank() {
-  for (const SizeAdvice &size : advice.sizes) {
-    Result<std::vector<RatedVariant>> result =
-        choice.rank(double(size.bytes), size.bound);
+  constexpr size_t numThreads = 2;
+  using Ranking = std::vector<RatedVariant>;
+  std::vector<Result<Ranking>> results(advice.sizes.size(), Ranking());
+  auto rankFrom = [&](size_t first) {
+    Choice own(fabric, advice.candidates, ways, deadline, drafts);
+    for (size_t i = first; i < results.size(); i += numThreads)
+      results[i] =
+          own.rank(double(advice.sizes[i].bytes), advice.sizes[i].bound);
+  };
+  std::thread other(rankFrom, 1);
+  rankFrom(0);
+  other.join();
+  for (Result<Ranking> &result : results) {
     if (!result)
       return Error{result.error()};
     ranked.push_back(std::move(*result));
@@ -212,7 +226,8 @@ double Adviser::bytesFor(const Variant &variant) const {
 Result<bool> Adviser::isAsDrafted(const Variant &variant, double bytes) {
   constexpr double same = 1e-3;
   auto [it, isNew] = asDrafted.try_emplace(variant, false);
-  const Traffic *draft = isNew ? choice.draftOf(variant) : nullptr;
+  std::shared_ptr<const Traffic> draft =
+      isNew ? choice.draftOf(variant) : nullptr;
   if (!draft)
     return it->second;
   Result<std::optional<Traffic>> program = lower(variant);
@@ -236,9 +251,9 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
     Result<bool> isDraft = isAsDrafted(few, bytesFor(variant));
     if (!isDraft)
       return Error{isDraft.error()};
-    const Traffic *draft = *isDraft && !confirmed.contains(variant)
-                               ? choice.draftOf(variant)
-                               : nullptr;
+    std::shared_ptr<const Traffic> draft =
+        *isDraft && !confirmed.contains(variant) ? choice.draftOf(variant)
+                                                 : nullptr;
     if (draft)
       drafted.insert(variant);
     if (draft || deadline.isOver())

@@ -34,7 +34,7 @@ public:
       : context(context), fabric(fabric), ways(ways), deadline(deadline),
         rest({0, 0, limits.interrupt}), advice(advice),
         numCandidates(advice.candidates.size()),
-        choice(fabric, advice.candidates, ways, deadline) {}
+        choice(fabric, advice.candidates, ways, deadline, drafts) {}
 
   std::optional<Error> run(Lowers lowers = Lowers::Short);
 
@@ -90,7 +90,8 @@ private:
   const Deadline *limit = &deadline; ///< of what is lowered and simulated
   Advice &advice;
   const size_t numCandidates; ///< before some are added in pieces
-  Choice choice;
+  DraftStore drafts;
+  Choice choice; ///< after all sizes have been ranked
   std::vector<std::vector<RatedVariant>> ranked; ///< by size
   std::set<Variant> tried;
   Lowers kind = Lowers::Short;

@@ -156,23 +156,37 @@ bool Choice::mayBeBest(const Cut &cut, size_t number) const {
   return std::max(moving, candidate.latency) < best();
 }
 
-const Traffic *Choice::draftOf(const Variant &variant) {
-  constexpr uint64_t maxDraftedSends = 2'000'000;
-  if (auto it = drafts.find(variant); it != drafts.end())
-    return &it->second;
-  Result<Implementation> cut =
-      cutIntoPieces(candidates[variant.candidate].implementation,
-                    fabric.topology, variant.pieces, variant.order);
-  if (!cut)
-    return nullptr;
-  if (draftedSends > maxDraftedSends) {
-    drafts.clear();
-    draftedSends = 0;
+std::shared_ptr<const Traffic>
+DraftStore::get(const Variant &variant, uint64_t sends,
+                const std::function<std::shared_ptr<const Traffic>()> &make) {
+  constexpr uint64_t maxSends = 2'000'000;
+  {
+    std::lock_guard lock(mutex);
+    if (auto it = drafts.find(variant); it != drafts.end())
+      return it->second;
   }
-  draftedSends += sendsOf(variant);
-  Traffic draft = draftTraffic(fabric.topology, fabric.timing, *cut,
-                               ways[variant.way].options);
-  return &drafts.emplace(variant, std::move(draft)).first->second;
+  std::shared_ptr<const Traffic> draft = make();
+  std::lock_guard lock(mutex);
+  if (storedSends > maxSends) {
+    drafts.clear();
+    storedSends = 0;
+  }
+  if (draft && drafts.emplace(variant, draft).second)
+    storedSends += sends;
+  return draft;
+}
+
+std::shared_ptr<const Traffic> Choice::draftOf(const Variant &variant) {
+  return drafts.get(
+      variant, sendsOf(variant), [&]() -> std::shared_ptr<const Traffic> {
+        Result<Implementation> cut =
+            cutIntoPieces(candidates[variant.candidate].implementation,
+                          fabric.topology, variant.pieces, variant.order);
+        if (!cut)
+          return nullptr;
+        return std::make_shared<Traffic>(draftTraffic(
+            fabric.topology, fabric.timing, *cut, ways[variant.way].options));
+      });
 }
 
 /// Does nothing once time is over or the bound is reached, if there would be
@@ -181,7 +195,7 @@ std::optional<Error> Choice::rate(const Variant &variant) {
   if (deadline.isOver() || isDone() || rated.contains(variant) ||
       !isWorthMemory(variant))
     return std::nullopt;
-  const Traffic *draft = draftOf(variant);
+  std::shared_ptr<const Traffic> draft = draftOf(variant);
   if (!draft)
     return std::nullopt;
   ratedSends += sendsOf(variant);

@@ -11,7 +11,10 @@
 #include "sccl/Advice/Advice.h"
 #include "sccl/Optimize/Deadline.h"
 
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
 
 namespace sccl::advice {
@@ -31,6 +34,21 @@ struct RatedVariant {
   auto operator<=>(const RatedVariant &) const = default;
 };
 
+/// The drafts of variants that were asked for last, for several threads.
+class DraftStore {
+public:
+  /// The draft of `variant`, of so many sends, which `make` makes unless it is
+  /// there. Null if `make` makes none.
+  std::shared_ptr<const Traffic>
+  get(const Variant &variant, uint64_t sends,
+      const std::function<std::shared_ptr<const Traffic>()> &make);
+
+private:
+  std::mutex mutex;
+  std::map<Variant, std::shared_ptr<const Traffic>> drafts;
+  uint64_t storedSends = 0;
+};
+
 /// Ranks variants of candidates by simulation of drafts. Pieces of candidates
 /// of several steps follow each other in rounds first: twice as many, as long
 /// as that helps. Then it looks at numbers of pieces that do so step by step,
@@ -42,9 +60,10 @@ class Choice {
 public:
   /// All must outlive this.
   Choice(const Fabric &fabric, const std::vector<Candidate> &candidates,
-         const std::vector<LoweringWay> &ways, const Deadline &deadline)
-      : fabric(fabric), candidates(candidates), ways(ways), deadline(deadline) {
-  }
+         const std::vector<LoweringWay> &ways, const Deadline &deadline,
+         DraftStore &drafts)
+      : fabric(fabric), candidates(candidates), ways(ways), deadline(deadline),
+        drafts(drafts) {}
 
   /// The variants that were looked at for send buffers of `bytes` bytes, best
   /// first. No other is looked at once one comes close to `bound`, in
@@ -56,9 +75,8 @@ public:
   Result<std::vector<RatedVariant>> rankOf(const std::vector<Variant> &variants,
                                            double bytes, double bound);
 
-  /// The draft of `variant`; valid until the next is asked for. Nothing if
-  /// there would be too many chunks.
-  const Traffic *draftOf(const Variant &variant);
+  /// The draft of `variant`. Null if there would be too many chunks.
+  std::shared_ptr<const Traffic> draftOf(const Variant &variant);
   uint64_t sendsOf(const Variant &variant) const;
 
 private:
@@ -97,8 +115,7 @@ private:
   const std::vector<Candidate> &candidates;
   const std::vector<LoweringWay> &ways;
   const Deadline &deadline;
-  std::map<Variant, Traffic> drafts;
-  uint64_t draftedSends = 0;              ///< in `drafts`
+  DraftStore &drafts;
   std::map<size_t, unsigned> roundsOfOne; ///< by candidate, of one piece
   // For the present size.
   double bytes = 0, bound = 0;
