@@ -40,7 +40,7 @@ export DEBIAN_FRONTEND=noninteractive SCCL_CACHE_HOME=/root/cache
 apt-get -q update
 apt-get -q install -y --no-install-recommends /root/*.deb gcc libc6-dev pkg-config
 sccl --version
-sccl synth --topology=line:2 --collective=all_reduce --chunks=2 --steps=2 --rounds=2 -o /root/pair.mlir
+sccl synth --machine=line:2 --collective=all_reduce --chunks=2 --steps=2 --rounds=2 -o /root/pair.mlir
 sccl compile /root/pair.mlir --target=host -o /root/pair.sccl
 sccl run /root/pair.mlir
 gcc /root/try.c -o /root/try $(pkg-config --cflags --libs sccl)

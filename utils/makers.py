@@ -153,7 +153,7 @@ def random_questions(folder, seed=34, count=72):
         with open(path, "w", encoding="utf-8") as file:
             file.write(topology_text(name, ranks, links))
         command = rng.choice(["pareto", "pareto", "pareto", "plan", "synth"])
-        question = [command, f"--topology={path}", f"--collective={rng.choice(COLLECTIVES)}"]
+        question = [command, f"--machine={path}", f"--collective={rng.choice(COLLECTIVES)}"]
         if command == "pareto":
             question.append(f"--max-steps={rng.randrange(2, 5) if ranks > 8 else rng.randrange(3, 6)}")
             if rng.random() < 0.15:

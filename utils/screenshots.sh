@@ -9,7 +9,7 @@ sccl=${1:-$root/build}/bin/sccl
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$sccl" pareto --topology=dgx1 --collective=all_gather -o "$work/ag" > "$work/frontier.txt"
+"$sccl" pareto --machine=dgx1 --collective=all_gather -o "$work/ag" > "$work/frontier.txt"
 "$sccl" report "$work/ag" -o "$work/report.html"
 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=2000 \
   --window-size=1300,1750 --screenshot="$root/docs/report.png" "file://$work/report.html#1,1"

@@ -41,7 +41,7 @@ def sweep(sccl, machine, collective, steps, timeout):
     """Prints a line; returns whether the search ended with a schedule."""
     before = cpu_seconds()
     run = subprocess.run(
-        [sccl, "pareto", f"--topology={machine}", f"--collective={collective}",
+        [sccl, "pareto", f"--machine={machine}", f"--collective={collective}",
          f"--max-steps={steps}", f"--timeout={timeout}", "--json"],
         capture_output=True, text=True)
     lines = [line for line in run.stdout.splitlines() if line.startswith("{")]

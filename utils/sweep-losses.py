@@ -51,7 +51,7 @@ def random_machine(rng):
 
 def links_of(sccl, machine):
     """Pairs of GPUs that an edge joins."""
-    text = subprocess.run([sccl, "topo", machine], capture_output=True, text=True).stdout
+    text = subprocess.run([sccl, "machine", machine], capture_output=True, text=True).stdout
     table = [line[2:].split() for line in text.splitlines() if line.startswith("//")]
     rows = [line for line in table if len(line) > 2 and line[0].startswith("gpu")
             and not line[1].startswith("gpu")]

@@ -32,7 +32,7 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     `best_at` lists the sizes of a send buffer for which `sccl plan` found no
     better program: bytes, nanoseconds as simulated, and nanoseconds that no
     program takes less than, and so on with the next size. Plans choose by it
-    until somebody measures. A way without sizes is one that `sccl tune` may
+    until somebody measures. A way without sizes is one that `sccl bench --tune` may
     try.
 
     **Constraints**

@@ -270,7 +270,7 @@ std::vector<std::string> TecclReader::notes() const {
       text +
       (isOne ? " has no chunk and asks for none: taken for a switch"
              : " have no chunks and ask for none: taken for switches") +
-      ", no rank; --topology with TE-CCL's input tells if a GPU is missing");
+      ", no rank; --machine with TE-CCL's input tells if a GPU is missing");
   return result;
 }
 

@@ -78,7 +78,7 @@ Result<Topology> sccl::makeNamedTopology(std::string_view spec) {
     Result<Topology> topology = makeBuiltinTopology(spec);
     if (topology || topology.error().find("unknown topology") != 0)
       return topology;
-    return Error{topology.error() + "; or a machine of `sccl topo`"};
+    return Error{topology.error() + "; or a machine of `sccl machine`"};
   }
   Result<Machine> machine = makeMachinePreset(spec);
   if (!machine)

@@ -24,12 +24,11 @@ struct KindText {
 static constexpr KindText texts[] = {
     {FileKind::Unknown, "no file that is known", "no subcommand takes it"},
     {FileKind::Machine, "what a tool prints of a machine",
-     "'sccl topo --import' and 'sccl plan --import' take it"},
+     "'sccl machine --import' and 'sccl plan --import' take it"},
     {FileKind::Plan, "a plan of sccl",
-     "'sccl run', 'bench', 'inspect', 'simulate' and 'explain' take it, named "
-     "*.sccl"},
+     "'sccl run', 'bench', 'simulate' and 'explain' take it, named *.sccl"},
     {FileKind::Mlir, "MLIR",
-     "'sccl topo', 'check', 'run', 'compile' and 'simulate' take it"},
+     "'sccl machine', 'check', 'run', 'compile' and 'simulate' take it"},
     {FileKind::Certificate, "a certificate",
      "'sccl check SCHEDULE --certificate=' takes it"},
     {FileKind::Ptx, "PTX", "'sccl check' takes it, named *.ptx"},

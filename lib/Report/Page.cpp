@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Pictures are drawn here, as sccl plot does; the script in Page/page.js fills
-// in the words and moves the chunks.
+// Pictures are drawn here, as sccl explain does; the script in Page/page.js
+// fills in the words and moves the chunks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -18,7 +18,7 @@ from .schedules import Frontier, Point, Refuted, Schedule, Topology, Undecided
 
 
 class Machine:
-    """A machine or topology: a name that ``sccl topo`` lists, or an .mlir file.
+    """A machine or topology: a name that ``sccl machine`` lists, or an .mlir file.
 
     >>> Machine("dgx1").topology.ranks
     8
@@ -35,7 +35,7 @@ class Machine:
         if not self.spec or self.spec.startswith("-"):
             raise InvalidArgument(f"{self.spec!r} is the name of no machine")
         self._folder: Optional[tempfile.TemporaryDirectory] = None
-        _, self.text = tool.run("topo", self.spec)
+        _, self.text = tool.run("machine", self.spec, "--as-topology")
 
     @staticmethod
     def from_text(text: str) -> "Machine":
@@ -53,12 +53,12 @@ class Machine:
     ) -> "Machine":
         """What other tools print of a machine, as ``nvidia-smi topo -m`` does.
 
-        `options` are those of ``sccl topo --import``: ``boxes=4, nic_gbps=400``.
+        `options` are those of ``sccl machine --import``: ``boxes=4, nic_gbps=400``.
         """
         if isinstance(files, (str, pathlib.Path)):
             files = [str(files)]
         words = tool.arguments(options)
-        _, text = tool.run("topo", "--import=" + ",".join(files), "--machine", *words)
+        _, text = tool.run("machine", "--import=" + ",".join(files), *words)
         return Machine.from_text(text)
 
     @property
@@ -67,7 +67,7 @@ class Machine:
         return Topology.parse(self.text)
 
     def _flag(self) -> str:
-        return f"--topology={self.spec}"
+        return f"--machine={self.spec}"
 
     def frontier(
         self,

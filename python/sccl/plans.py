@@ -86,13 +86,13 @@ class Plan:
         pathlib.Path(path).write_bytes(self.__reduce__()[1][0])
 
     def inspect(self) -> dict:
-        """The manifest, as ``sccl inspect --json`` prints it."""
+        """The manifest, as ``sccl explain --contents --json`` prints it."""
         if self.path:
-            return tool.run_json("inspect", self.path)[0]
+            return tool.run_json("explain", "--contents", self.path)[0]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "plan.sccl"
             self.save(path)
-            return tool.run_json("inspect", str(path))[0]
+            return tool.run_json("explain", "--contents", str(path))[0]
 
     @property
     def targets(self) -> List[str]:

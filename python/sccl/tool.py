@@ -22,8 +22,8 @@ Option = Union[str, int, float, bool, None, Sequence[str]]
 def arguments(options: Dict[str, Option]) -> List[str]:
     """Options of the command line. None and False are left out, sequences repeated.
 
-    >>> arguments({"max_steps": 3, "machine": True, "root": None, "target": ["host"]})
-    ['--max-steps=3', '--machine', '--target=host']
+    >>> arguments({"max_steps": 3, "pipelined": True, "root": None, "target": ["host"]})
+    ['--max-steps=3', '--pipelined', '--target=host']
     """
     words = []
     for name, value in options.items():

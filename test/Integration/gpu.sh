@@ -69,7 +69,7 @@ find_gpus() {
 
 # synthesize NAME TOPOLOGY COLLECTIVE CHUNKS STEPS ROUNDS
 synthesize() {
-  "$sccl" synth --topology="$2" --collective="$3" --chunks="$4" --steps="$5" \
+  "$sccl" synth --machine="$2" --collective="$3" --chunks="$4" --steps="$5" \
     --rounds="$6" -o "$work/$1.mlir" > "$work/$1.log" 2>&1 ||
     { tail -n 3 "$work/$1.log" >&2; return 1; }
 }

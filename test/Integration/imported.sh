@@ -4,7 +4,7 @@
 # are joined as the machine says: imports it, measures its links, plans, compiles,
 # runs, and compares what was predicted and measured with the MPI's own collective.
 # usage: imported.sh NETBOX MACHINE-FILE [UNIT-MBIT [NET-FILE]]
-# NETBOX is as for cluster.sh, MACHINE-FILE what `sccl topo --import` reads, or an
+# NETBOX is as for cluster.sh, MACHINE-FILE what `sccl machine --as-topology --import` reads, or an
 # .mlir file with a machine. Without NET-FILE each link of its topology is a cable
 # of UNIT-MBIT for each unit. COLLECTIVES, FROM, TO (send buffers), BATCHES and MPIS
 # may be set, and TUNE to let measurements choose between schedules. Needs root. sccl and its benches are found through PATH.
@@ -21,9 +21,9 @@ cd "$work"
 # 1. The machine.
 case $file in
 *.mlir) cp "$file" machine.mlir ;;
-*) sccl topo --import="$file" --machine -o machine.mlir ;;
+*) sccl machine --import="$file" -o machine.mlir ;;
 esac
-sccl topo machine.mlir > topology.txt
+sccl machine machine.mlir --as-topology > topology.txt
 ranks=$(sed -n 's/.*coll.topology.*ranks = \([0-9]*\).*/\1/p' topology.txt)
 if [ -z "$net" ]; then
   ! grep -q coll.limit topology.txt || { echo "limits: give a NET-FILE"; exit 1; }

@@ -141,7 +141,7 @@ TEST(Presets, BadSpecs) {
 TEST(Presets, NamedTopologies) {
   EXPECT_EQ(makeNamedTopology("ring:5")->numRanks(), 5u);
   EXPECT_EQ(makeNamedTopology("h100:boxes=2")->name(), "h100:boxes=2");
-  EXPECT_NE(makeNamedTopology("nothing").error().find("sccl topo"),
+  EXPECT_NE(makeNamedTopology("nothing").error().find("sccl machine"),
             std::string::npos);
   EXPECT_EQ(makeNamedTopology("ring:x").error(),
             makeBuiltinTopology("ring:x").error());

@@ -17,14 +17,14 @@
 // NEGATIVE: the option timeout must be at least 0 seconds
 
 // The pass asks z3 for the instance below, which others answer in a tenth of the time.
-// RUN: sccl topo dgx1 > %t.paper.mlir
+// RUN: sccl machine dgx1 > %t.paper.mlir
 // RUN: echo "coll.synthesize @ag of all_gather on @dgx1 chunks = 6 steps = 3 rounds = 7" >> %t.paper.mlir
 // RUN: not sccl-opt %t.paper.mlir -coll-synthesize-schedule="encoding=paper timeout=0.3" 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: 'coll.synthesize' op has no answer: {{.*}}time
 
 // An instance that no engine answers in 10 microseconds: unknown, which is not
 // unsatisfiable.
-// RUN: sccl topo dgx1 > %t.mlir
+// RUN: sccl machine dgx1 > %t.mlir
 // RUN: echo "coll.synthesize @ag of all_gather on @dgx1 chunks = 6 steps = 3 rounds = 7" >> %t.mlir
 // RUN: not sccl-opt %t.mlir -coll-synthesize-schedule="engine=z3 timeout=0.00001" 2>&1 | FileCheck %s --check-prefix=TIMEOUT
 // TIMEOUT: 'coll.synthesize' op has no answer: {{.*}}time

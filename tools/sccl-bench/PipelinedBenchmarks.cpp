@@ -7,7 +7,7 @@
 //
 // pipelined/...: a schedule of the least load on a machine as people own them,
 // emitted, checked, and its certificate checked. Loads are in rounds of the
-// quantum of the derived topology, as `sccl topo` prints it.
+// quantum of the derived topology, as `sccl machine` prints it.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,12 +8,14 @@
 #include "Arguments.h"
 
 #include "Driver.h"
+#include "Overview.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <deque>
 #include <vector>
 
 using namespace sccl;
@@ -65,7 +67,7 @@ static StringRef nearest(StringRef word, llvm::ArrayRef<StringRef> known) {
 static std::vector<StringRef> optionNames(cl::SubCommand &command) {
   std::vector<StringRef> names;
   for (auto &&entry : cl::getRegisteredOptions(command))
-    if (entry.second->getOptionHiddenFlag() == cl::NotHidden)
+    if (entry.second->getOptionHiddenFlag() != cl::ReallyHidden)
       names.push_back(entry.first);
   llvm::sort(names);
   return names;
@@ -96,6 +98,8 @@ static std::string commandsWith(StringRef option) {
 /// nothing.
 static std::string adviceFor(StringRef argument, cl::SubCommand *command) {
   StringRef name = argument.ltrim('-').split('=').first;
+  if (std::string now = optionInPlaceOf(name); !now.empty())
+    return "'--" + name.str() + "' is '" + now + "' now";
   if (command)
     if (StringRef near = nearest(name, optionNames(*command)); !near.empty())
       return ("did you mean '" + StringRef(near.size() == 1 ? "-" : "--") +
@@ -104,6 +108,14 @@ static std::string adviceFor(StringRef argument, cl::SubCommand *command) {
   if (std::string others = commandsWith(name); !others.empty())
     return ("'--" + name + "' is an option of: " + others).str();
   return "";
+}
+
+/// The same for what is no subcommand.
+static std::string adviceForCommand(StringRef word) {
+  if (std::string now = commandInPlaceOf(word); !now.empty())
+    return "'sccl " + word.str() + "' is '" + now + "' now";
+  StringRef near = nearest(word, commandNames());
+  return near.empty() ? "" : ("did you mean '" + near + "'?").str();
 }
 
 /// The text between the first two quotes of `line`; empty if there is none.
@@ -127,16 +139,16 @@ static void printError(StringRef line, cl::SubCommand *command) {
   if (line.contains("Unknown command line argument '"))
     advice = adviceFor(quotedIn(line), command);
   else if (line.contains("Unknown subcommand '"))
-    if (StringRef near = nearest(quotedIn(line), commandNames()); !near.empty())
-      advice = ("did you mean '" + near + "'?").str();
+    advice = adviceForCommand(quotedIn(line));
   if (!advice.empty())
     llvm::errs() << "sccl: " << advice << '\n';
 }
 
-bool driver::parseArguments(int argc, char **argv, StringRef overview) {
+bool driver::parseArguments(int argc, char **argv) {
   std::string errors;
   llvm::raw_string_ostream stream(errors);
-  bool isParsed = cl::ParseCommandLineOptions(argc, argv, overview, &stream);
+  bool isParsed =
+      cl::ParseCommandLineOptions(argc, argv, /*Overview=*/"", &stream);
   cl::SubCommand *command = chosenCommand();
   if (!errors.empty())
     for (StringRef line : llvm::split(StringRef(errors).rtrim('\n'), '\n'))
@@ -209,6 +221,29 @@ std::optional<std::vector<uint64_t>> driver::sizesByFour(StringRef from,
   for (uint64_t size = *first; size <= *last; size *= 4)
     sizes.push_back(size);
   return sizes;
+}
+
+llvm::StringRef driver::withDefault(StringRef description,
+                                    const std::string &value) {
+  static std::deque<std::string> texts;
+  texts.push_back((description + " (default: " + value + ")").str());
+  return texts.back();
+}
+
+bool driver::isLatency(double microseconds) {
+  return microseconds >= 0 && microseconds <= 1e9;
+}
+
+bool driver::isBandwidth(double gigabytes) {
+  return gigabytes >= 1e-6 && gigabytes <= 1e9;
+}
+
+std::optional<CostModel> driver::makeCostModel(double alpha, double bandwidth) {
+  if (isLatency(alpha) && isBandwidth(bandwidth))
+    return CostModel{alpha, 1 / (bandwidth * 1e3)};
+  fail("--alpha must be from 0 to 1e9 microseconds, and --bandwidth from 1e-6 "
+       "to 1e9 GB/s");
+  return std::nullopt;
 }
 
 std::string driver::formatBytes(uint64_t bytes) {

@@ -50,7 +50,7 @@ static bool parseField(llvm::StringRef path, const CsvRow &row,
 /// The request of a row; prints an error and returns nothing if it has none.
 static std::optional<SynthesisRequest>
 parseRow(llvm::StringRef path, const CsvRow &row, SynthesisRequest request) {
-  request.topology = row.fields.at("topology");
+  request.machine = row.fields.at("topology");
   request.collective = collectiveWord(row.fields.at("collective"));
   // One number, or one for each rank, in quotes.
   for (llvm::StringRef count : llvm::split(row.fields.at("chunks"), ','))

@@ -11,6 +11,7 @@
 #include "Output.h"
 #include "Plans.h"
 #include "Progress.h"
+#include "Tune.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -25,37 +26,48 @@ static cl::SubCommand command("bench",
                               "Measure a plan; columns as in nccl-tests");
 static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.sccl"),
                                   cl::Required, cl::sub(command));
-static cl::opt<std::string> from("from", cl::desc("Smallest size"),
-                                 cl::init("8"), cl::sub(command));
+static cl::opt<std::string>
+    from("from", cl::desc("Smallest size; with --tune of a send buffer"),
+         usually("8"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest size"),
-                                 cl::init("64MiB"), cl::sub(command));
-static cl::opt<unsigned> factor("factor", cl::desc("From size to size"),
-                                cl::init(8), cl::sub(command));
+                                 usually("64MiB"), cl::sub(command));
+static cl::opt<unsigned>
+    factor("factor", cl::desc("From size to size (default: 8, with --tune 4)"),
+           cl::init(0), cl::sub(command), cl::Hidden);
 static cl::opt<Element> element("element", cl::desc("Element type"),
-                                cl::init(Element::F32), cl::sub(command));
+                                usually(Element::F32), cl::sub(command));
 static cl::opt<Reduction> reduction("reduction", cl::desc("Reduction"),
-                                    cl::init(Reduction::Sum), cl::sub(command));
+                                    usually(Reduction::Sum), cl::sub(command));
 static cl::opt<std::string> ranksAs("ranks-as",
                                     cl::desc("threads or processes"),
-                                    cl::init("processes"), cl::sub(command));
+                                    usually("processes"), cl::sub(command));
 static cl::opt<std::string>
     launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
              cl::sub(command));
 static cl::opt<std::string>
     buffers("buffers", cl::desc("registered (scclMemAlloc) or any (malloc)"),
-            cl::init("registered"), cl::sub(command));
+            usually("registered"), cl::sub(command), cl::Hidden);
 static DeviceFlags device(command);
-static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
-                                 cl::init(50), cl::sub(command));
+static cl::opt<unsigned>
+    batches("batches",
+            cl::desc("Timed; the best counts (default: 50, with --tune 20)"),
+            cl::init(50), cl::sub(command), cl::Hidden);
 static cl::opt<unsigned> launches("launches", cl::desc("Per batch; 0: by size"),
-                                  cl::init(0), cl::sub(command));
+                                  cl::init(0), cl::sub(command), cl::Hidden);
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
-                               cl::init(30), cl::sub(command));
+                               usually(30), cl::sub(command), cl::Hidden);
 static cl::opt<std::string>
     tracePath("trace",
               cl::desc("Write what channels did when here, for Perfetto: the "
                        "last batch out of place; for one size"),
               cl::value_desc("FILE.json"), cl::sub(command));
+static cl::opt<bool> tunes("tune",
+                           cl::desc("Find the fastest program for each size, "
+                                    "and have the plan take it there"),
+                           cl::sub(command));
+static cl::opt<std::string>
+    output("o", cl::desc("With --tune: plan to write (default: the same)"),
+           cl::value_desc("FILE.sccl"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
                           cl::sub(command));
 
@@ -260,28 +272,49 @@ static int benchRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
   return wrong == 0 ? Done : BadInput;
 }
 
+/// What is wrong with the options; empty if nothing is.
+static std::string findMistake() {
+  std::string idle = tunes ? findGiven({&buffers, &launches, &tracePath, &json})
+                           : findGiven({&output});
+  if (!idle.empty())
+    return idle + (tunes ? " is not for --tune" : " needs --tune");
+  if (buffers != "registered" && buffers != "any")
+    return "--buffers is '" + buffers + "', expected registered or any";
+  if (batches == 0 || !(timeout > 0))
+    return "--batches must be at least 1 and --timeout more than 0";
+  return "";
+}
+
+static int tune(const LoadedPlan &plan, std::vector<uint64_t> sizes,
+                RanksAs kind) {
+  constexpr unsigned usualBatches = 20;
+  return tunePlan({plan, std::move(sizes), kind, element, reduction,
+                   batches.getNumOccurrences() ? batches : usualBatches,
+                   timeout, device, output.empty() ? input : output});
+}
+
 int driver::benchMain() {
   std::optional<LoadedPlan> plan = loadPlanToRun(input);
-  std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
+  unsigned usualFactor = tunes ? 4 : 8;
+  std::optional<std::vector<uint64_t>> sizes = sizesBetween(
+      from, upTo, factor.getNumOccurrences() ? factor : usualFactor);
   if (!plan || !sizes || !reduces(plan->view.manifest, findGiven({&reduction})))
     return BadInput;
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind)
     return BadInput;
-  if (buffers != "registered" && buffers != "any")
-    return fail("--buffers is '" + buffers + "', expected registered or any");
-  if (!device.check())
+  if (std::string mistake = findMistake(); !mistake.empty())
+    return fail(mistake);
+  if (!device.check() || !checkLaunchLimit(timeout))
     return BadInput;
+  if (tunes)
+    return tune(*plan, std::move(*sizes), *kind);
   if (device.isGPU() && buffers != "registered")
     return fail("--buffers=any is memory of the host, which --device=" +
                 device.name() + " cannot access");
   if (!tracePath.empty() && sizes->size() != 1)
     return fail("--trace is for one size, with --from and --to alike");
   if (!tracePath.empty() && !checkWritable(tracePath))
-    return BadInput;
-  if (batches == 0 || !(timeout > 0))
-    return fail("--batches must be at least 1 and --timeout more than 0");
-  if (!checkLaunchLimit(timeout))
     return BadInput;
   if (!dropEmpty(*sizes, segmentsOfSize(plan->view.manifest) * elementBytes()))
     return BadInput;

@@ -43,8 +43,8 @@ static cl::opt<std::string>
             cl::desc("Write the order of events of the program, as a graph"),
             cl::value_desc("FILE.dot"), cl::sub(command));
 static MscclFlags mscclFlags(command);
-static cl::opt<std::string> topologySpec(
-    "topology",
+static cl::opt<std::string> machineName(
+    "machine",
     cl::desc("Of an .xml or .json: that its schedule runs there, too"),
     cl::value_desc("NAME|FILE"), cl::sub(command));
 static cl::opt<bool>
@@ -71,13 +71,13 @@ int driver::checkMain() {
   if (isAlgorithmFile(input)) {
     if (!hasNoOptionsOfSchedules("files of MSCCL"))
       return BadInput;
-    return topologySpec.getNumOccurrences()
-               ? checkAlgorithmOn(input, topologySpec, mscclFlags, json)
+    return machineName.getNumOccurrences()
+               ? checkAlgorithmOn(input, machineName, mscclFlags, json)
                : checkAlgorithm(input, mscclFlags, json);
   }
   std::string option = mscclFlags.findGiven();
-  if (topologySpec.getNumOccurrences())
-    option = "--topology";
+  if (machineName.getNumOccurrences())
+    option = "--machine";
   if (!option.empty())
     return fail(option + " is for files of other tools, .xml and .json");
   if (isLitmusFile(input))

@@ -133,7 +133,7 @@ static void accept(llvm::StringRef path, const FoundSchedule &found,
 }
 
 /// The topology of a name, of an .mlir file, or of a file that tools print.
-static std::optional<Topology> topologyOf(llvm::StringRef spec) {
+static std::optional<Topology> topologyNamed(llvm::StringRef spec) {
   if (spec.ends_with(".mlir") || !llvm::sys::fs::exists(spec))
     return loadTopology(spec);
   std::optional<Machine> machine = importMachine(spec);
@@ -148,7 +148,7 @@ static std::optional<Topology> topologyOf(llvm::StringRef spec) {
 
 int driver::checkAlgorithmOn(llvm::StringRef path, llvm::StringRef spec,
                              const MscclFlags &flags, bool json) {
-  std::optional<Topology> topology = topologyOf(spec);
+  std::optional<Topology> topology = topologyNamed(spec);
   std::optional<ForeignText> file =
       topology ? readForeignText(path) : std::nullopt;
   std::optional<FoundSchedule> found =

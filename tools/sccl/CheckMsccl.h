@@ -23,7 +23,7 @@ int checkAlgorithm(llvm::StringRef path, const MscclFlags &flags, bool json);
 
 /// Checks that the schedule of a file of another tool runs on the topology that
 /// `spec` names, with its ranks in their order: a name, an .mlir file, or a
-/// file that `topo --import` takes. Prints and returns likewise.
+/// file that `machine --import` takes. Prints and returns likewise.
 int checkAlgorithmOn(llvm::StringRef path, llvm::StringRef spec,
                      const MscclFlags &flags, bool json);
 

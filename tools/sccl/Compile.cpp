@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Driver.h"
 #include "LoweringFlags.h"
 #include "Plans.h"
@@ -46,15 +47,15 @@ static cl::opt<double>
     alpha("alpha",
           cl::desc("Microseconds per step, for --transport=auto, and for plans "
                    "unless schedules say for which sizes they are"),
-          cl::init(usualMicroseconds), cl::sub(command));
+          usually(usualMicroseconds), cl::sub(command));
 static cl::opt<double> bandwidth(
     "bandwidth",
     cl::desc("GB/s of a link of bandwidth 1, for plans and --transport=auto"),
-    cl::init(usualGigabytes), cl::sub(command));
+    usually(usualGigabytes), cl::sub(command));
 static cl::opt<std::string>
     bytes("bytes",
           cl::desc("Size of a send buffer that --transport=auto is for"),
-          cl::init("1MiB"), cl::sub(command));
+          usually("1MiB"), cl::sub(command));
 static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
                                         OptionGroup::Shape, OptionGroup::GPU,
                                         OptionGroup::Code, OptionGroup::CPU});
@@ -68,7 +69,7 @@ static cl::opt<uint64_t> rangeBudget(
     "range-budget",
     cl::desc("For plans: ranges of chunks that the variants of a schedule send "
              "together at most, unless --variant names them (524288)"),
-    cl::init(PlanRequest().rangeBudget), cl::sub(command));
+    cl::init(PlanRequest().rangeBudget), cl::sub(command), cl::Hidden);
 static cl::opt<bool> assemble(
     "assemble",
     cl::desc("For plans: machine code for NVIDIA chips, in place of PTX"),

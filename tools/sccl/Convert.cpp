@@ -43,14 +43,14 @@ static cl::opt<std::string> output(cl::Positional,
 static MscclFlags mscclFlags(command);
 static cl::opt<std::string>
     protocol("protocol", cl::desc("Simple, LL or LL128 (.xml only)"),
-             cl::init("Simple"), cl::sub(command));
+             usually("Simple"), cl::sub(command));
 static cl::opt<std::string>
     minBytes("min-bytes", cl::desc("Smallest call that is to take it"),
-             cl::init("0"), cl::sub(command));
+             usually("0"), cl::sub(command), cl::Hidden);
 static cl::opt<std::string>
     maxBytes("max-bytes",
              cl::desc("Largest call that is to take it; 0 for no limit"),
-             cl::init("0"), cl::sub(command));
+             usually("0"), cl::sub(command), cl::Hidden);
 static cl::opt<bool> inPlace("in-place",
                              cl::desc("Of a .json: for calls in place"),
                              cl::sub(command));
@@ -77,7 +77,7 @@ static cl::opt<unsigned>
            cl::init(0), cl::sub(command));
 static cl::opt<double> ringSpeed("ring-gbs",
                                  cl::desc("Of a .graph.xml: GB/s of a ring"),
-                                 cl::init(20), cl::sub(command));
+                                 usually(20), cl::sub(command), cl::Hidden);
 
 bool driver::convertChosen() { return bool(command); }
 

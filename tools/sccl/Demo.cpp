@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Output.h"
 #include "Plans.h"
 
@@ -23,7 +24,7 @@ static cl::SubCommand command("demo", "Synthesize, check, compile and run one "
                                       "collective");
 static cl::opt<std::string> directory("o", cl::desc("Folder for the artefacts"),
                                       cl::value_desc("DIR"),
-                                      cl::init("sccl-demo"), cl::sub(command));
+                                      usually("sccl-demo"), cl::sub(command));
 
 bool driver::demoChosen() { return bool(command); }
 
@@ -52,7 +53,7 @@ int driver::demoMain() {
   for (const auto &backend : solverBackends())
     if (backend->name() == "z3")
       request.engine = "z3";
-  request.topology = "dgx1";
+  request.machine = "dgx1";
   request.collective = "all_gather";
   request.chunks = {6};
   request.steps = 3;

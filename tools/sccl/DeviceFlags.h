@@ -23,15 +23,20 @@ namespace sccl::driver {
 class DeviceFlags {
 public:
   explicit DeviceFlags(llvm::cl::SubCommand &command)
-      : device("device", llvm::cl::desc("cpu, cuda or hip"),
-               llvm::cl::init("cpu"), llvm::cl::sub(command)),
-        gpus("gpus", llvm::cl::desc("GPUs; rank r gets r mod N"),
-             llvm::cl::init(1), llvm::cl::sub(command)),
+      : device("device", llvm::cl::desc("cpu, cuda or hip"), usually("cpu"),
+               llvm::cl::sub(command)),
+        gpus("gpus", llvm::cl::desc("GPUs; rank r gets r mod N"), usually(1),
+             llvm::cl::sub(command)),
         smBudget("sm-budget",
                  llvm::cl::desc("Multiprocessors of a GPU that a collective "
                                 "may take, a thread block each; 0 means no "
                                 "limit"),
                  llvm::cl::init(0), llvm::cl::sub(command)) {}
+
+  /// "--NAME" of the first that was given; empty if none was.
+  std::string findGiven() const {
+    return driver::findGiven({&device, &gpus, &smBudget});
+  }
 
   /// False, after an error, if there is no such device, or it has no GPUs to
   /// choose from.

@@ -199,8 +199,8 @@ bool driver::isOnlyWiring(mlir::ModuleOp module, llvm::StringRef path) {
     return false;
   bool isMachine = !module.getOps<coll::MachineOp>().empty();
   fail(path + " holds no schedule, but a " +
-       (isMachine ? "machine; --machine" : "topology; --topology") +
-       " and 'sccl topo' take it");
+       (isMachine ? "machine" : "topology") +
+       "; --machine and 'sccl machine' take it");
   return true;
 }
 
@@ -248,54 +248,6 @@ static std::optional<coll::MachineOp> onlyMachine(mlir::ModuleOp module) {
   return *machines.begin();
 }
 
-/// The topology of `machine`; `emitError` begins an error.
-template <typename EmitError>
-static std::optional<Topology>
-topologyOfMachine(Machine machine, RankGroups *boxes, Origin *origin,
-                  const std::string &groups, EmitError emitError) {
-  if (boxes)
-    *boxes = ranksByBox(machine);
-  DerivationOptions options;
-  options.groups = groupsOf(machine, groups);
-  Result<Derivation> derivation = deriveTopology(machine, options);
-  if (!derivation) {
-    emitError(derivation.error());
-    return std::nullopt;
-  }
-  if (origin)
-    *origin = {std::move(machine), std::move(derivation->deviations)};
-  else
-    for (const std::string &note : derivation->deviations)
-      llvm::WithColor::note(llvm::errs(), "sccl") << note << '\n';
-  return std::move(derivation->topology);
-}
-
-std::optional<Machine> driver::loadMachine(llvm::StringRef spec) {
-  if (!looksLikeFile(spec)) {
-    Result<Machine> machine = makeMachinePreset(spec.str());
-    if (machine)
-      return std::move(*machine);
-    fail(machine.error());
-    return std::nullopt;
-  }
-  Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
-  if (!module)
-    return std::nullopt;
-  std::optional<coll::MachineOp> op = onlyMachine(*module);
-  if (!op) {
-    bool hasTopology = !module->getOps<coll::TopologyOp>().empty();
-    fail(spec + (hasTopology ? " holds a topology and no machine; --topology "
-                               "takes it"
-                             : " does not hold one machine"));
-    return std::nullopt;
-  }
-  mlir::FailureOr<Machine> machine = coll::importMachine(*op);
-  if (failed(machine))
-    return std::nullopt;
-  return std::move(*machine);
-}
-
 /// All ranks in one.
 static RankGroups oneBox(const Topology &topology) {
   RankGroups boxes(1);
@@ -304,71 +256,113 @@ static RankGroups oneBox(const Topology &topology) {
   return boxes;
 }
 
-/// See loadTopology.
-static std::optional<Topology> topologyOfName(const std::string &spec,
-                                              RankGroups *boxes, Origin *origin,
-                                              const std::string &groups) {
-  auto refuse = [](const std::string &why) { fail(why); };
+/// See loadWiring.
+static std::optional<Wiring> wiringOfName(const std::string &spec) {
+  Wiring wiring;
+  auto take = [](auto result, auto &member) {
+    if (!result) {
+      fail(result.error());
+      return false;
+    }
+    member = std::move(*result);
+    return true;
+  };
   if (isMachinePreset(spec)) {
-    Result<Machine> machine = makeMachinePreset(spec);
-    if (machine)
-      return topologyOfMachine(std::move(*machine), boxes, origin, groups,
-                               refuse);
-    refuse(machine.error());
+    if (!take(makeMachinePreset(spec), wiring.machine))
+      return std::nullopt;
+    return wiring;
+  }
+  if (!take(makeNamedTopology(spec), wiring.topology))
+    return std::nullopt;
+  wiring.boxes = oneBox(*wiring.topology);
+  return wiring;
+}
+
+static std::string placeOf(mlir::Operation *op) {
+  auto place = mlir::dyn_cast<mlir::FileLineColLoc>(op->getLoc());
+  if (!place)
+    return "";
+  return llvm::formatv("{0}:{1}:{2}: ", place.getFilename().getValue(),
+                       place.getLine(), place.getColumn());
+}
+
+std::optional<Wiring> driver::loadWiring(llvm::StringRef spec) {
+  if (!looksLikeFile(spec))
+    return wiringOfName(spec.str());
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
+  if (!module)
+    return std::nullopt;
+  Wiring wiring;
+  if (std::optional<coll::MachineOp> op = onlyMachine(*module)) {
+    mlir::FailureOr<Machine> machine = coll::importMachine(*op);
+    if (failed(machine))
+      return std::nullopt;
+    wiring.machine = std::move(*machine);
+    wiring.where = placeOf(*op);
+  }
+  auto topologies = module->getOps<coll::TopologyOp>();
+  size_t count = std::distance(topologies.begin(), topologies.end());
+  if (count != 1 && wiring.machine)
+    return wiring;
+  if (count != 1) {
+    fail(spec + " holds " + llvm::Twine(count) + " topologies, expected one");
     return std::nullopt;
   }
-  Result<Topology> topology = makeNamedTopology(spec);
-  if (!topology) {
-    refuse(topology.error());
+  coll::TopologyOp op = *topologies.begin();
+  mlir::FailureOr<Topology> topology = coll::importTopology(op);
+  mlir::FailureOr<RankGroups> boxes = coll::boxesOf(op);
+  if (failed(topology) || failed(boxes))
     return std::nullopt;
+  wiring.topology = std::move(*topology);
+  wiring.boxes = std::move(*boxes);
+  wiring.where = placeOf(op);
+  return wiring;
+}
+
+std::optional<Machine> driver::loadMachine(llvm::StringRef spec) {
+  std::optional<Wiring> wiring = loadWiring(spec);
+  if (!wiring)
+    return std::nullopt;
+  if (!wiring->machine)
+    fail("'" + spec +
+         "' is a topology, and this needs a machine: one that "
+         "'sccl machine' lists with its GB/s, or an .mlir file with one");
+  return std::move(wiring->machine);
+}
+
+std::optional<Topology> driver::topologyOf(Wiring wiring, std::string *where,
+                                           RankGroups *boxes, Origin *origin,
+                                           const std::string &groups) {
+  if (wiring.topology) {
+    noteUnlimitedLinks(*wiring.topology);
+    if (where)
+      *where = wiring.where;
+    if (boxes)
+      *boxes = std::move(wiring.boxes);
+    return std::move(wiring.topology);
   }
   if (boxes)
-    *boxes = oneBox(*topology);
-  return std::move(*topology);
+    *boxes = ranksByBox(*wiring.machine);
+  std::optional<Derivation> derivation = derive(*wiring.machine, groups);
+  if (!derivation)
+    return std::nullopt;
+  if (origin)
+    *origin = {std::move(wiring.machine), std::move(derivation->deviations)};
+  else
+    for (const std::string &note : derivation->deviations)
+      llvm::WithColor::note(llvm::errs(), "sccl") << note << '\n';
+  return std::move(derivation->topology);
 }
 
 std::optional<Topology> driver::loadTopology(llvm::StringRef spec,
                                              std::string *where,
                                              RankGroups *boxes, Origin *origin,
                                              const std::string &groups) {
-  if (!looksLikeFile(spec))
-    return topologyOfName(spec.str(), boxes, origin, groups);
-  Session session;
-  mlir::OwningOpRef<mlir::ModuleOp> module = session.parse(spec);
-  if (!module)
+  std::optional<Wiring> wiring = loadWiring(spec);
+  if (!wiring)
     return std::nullopt;
-  auto topologies = module->getOps<coll::TopologyOp>();
-  size_t count = std::distance(topologies.begin(), topologies.end());
-  std::optional<coll::MachineOp> machineOp = onlyMachine(*module);
-  if (count == 0 && machineOp) {
-    mlir::FailureOr<Machine> machine = coll::importMachine(*machineOp);
-    if (failed(machine))
-      return std::nullopt;
-    return topologyOfMachine(std::move(*machine), boxes, origin, groups,
-                             [&](const std::string &why) {
-                               machineOp->emitError("has no topology: ") << why;
-                             });
-  }
-  if (count != 1) {
-    fail(spec + " holds " + llvm::Twine(count) + " topologies, expected one");
-    return std::nullopt;
-  }
-  mlir::FailureOr<Topology> topology =
-      coll::importTopology(*topologies.begin());
-  if (failed(topology))
-    return std::nullopt;
-  noteUnlimitedLinks(*topology);
-  auto loc =
-      mlir::dyn_cast<mlir::FileLineColLoc>((*topologies.begin()).getLoc());
-  if (where && loc)
-    *where = llvm::formatv("{0}:{1}:{2}: ", loc.getFilename().getValue(),
-                           loc.getLine(), loc.getColumn());
-  mlir::FailureOr<RankGroups> own = coll::boxesOf(*topologies.begin());
-  if (failed(own))
-    return std::nullopt;
-  if (boxes)
-    *boxes = std::move(*own);
-  return std::move(*topology);
+  return topologyOf(std::move(*wiring), where, boxes, origin, groups);
 }
 
 bool driver::checkEngineName(llvm::StringRef name) {

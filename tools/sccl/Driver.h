@@ -107,13 +107,30 @@ struct Origin {
   std::vector<std::string> notes; ///< where the topology is not the machine
 };
 
-/// Builds the topology `spec`: a built-in name, a machine's name, or an .mlir
-/// file that holds one coll.topology. Prints an error and returns nothing on
-/// failure. `where`, if given, becomes "FILE:LINE:COLUMN: " for messages about
-/// a topology in a file; `boxes`, if given, the ranks of each box, or all in
-/// one where neither a machine nor the topology says; `origin`, if given, what
-/// it was derived from, of which the notes are printed on standard error else;
-/// `groups`, if they take part in what a machine does, the text of --group.
+/// How ranks are linked: a machine, a topology, or both where a file holds
+/// both.
+struct Wiring {
+  std::optional<Machine> machine;
+  std::optional<Topology> topology;
+  RankGroups boxes;  ///< of the topology: all ranks are in one if it names none
+  std::string where; ///< "FILE:LINE:COLUMN: " of what is in a file
+};
+
+/// Reads what --machine names: a machine or topology that `sccl machine` lists,
+/// or an .mlir file with one. Prints an error and returns nothing on failure.
+std::optional<Wiring> loadWiring(llvm::StringRef spec);
+/// The topology of `wiring`, or that derived from its machine. Prints an error
+/// and returns nothing if there is none. `where`, if given, becomes
+/// "FILE:LINE:COLUMN: " for messages about a topology in a file; `boxes`, if
+/// given, the ranks of each box, or all in one where neither a machine nor the
+/// topology says; `origin`, if given, what it was derived from, of which the
+/// notes are printed on standard error else; `groups`, if they take part in
+/// what a machine does, the text of --group.
+std::optional<Topology> topologyOf(Wiring wiring, std::string *where = nullptr,
+                                   RankGroups *boxes = nullptr,
+                                   Origin *origin = nullptr,
+                                   const std::string &groups = "");
+/// loadWiring() and topologyOf() in one.
 std::optional<Topology> loadTopology(llvm::StringRef spec,
                                      std::string *where = nullptr,
                                      RankGroups *boxes = nullptr,
@@ -194,8 +211,8 @@ struct RunRequest {
 };
 
 struct SynthesisRequest {
-  std::string topology, collective, groups, engine = "auto",
-                                            encoding = "direct";
+  std::string machine; ///< empty: as the options say
+  std::string collective, groups, engine = "auto", encoding = "direct";
   std::vector<unsigned> chunks; ///< one, or one per rank for all_gatherv
   unsigned steps = 0, rounds = 0;
   std::optional<unsigned> root;
@@ -204,6 +221,9 @@ struct SynthesisRequest {
   bool json = false;
   bool frontiers = true; ///< of batches: whether rows are on the true frontier
   std::string output, certificate;
+
+  /// As loadTopology().
+  std::optional<Topology> topology(std::string *where, RankGroups *boxes) const;
 };
 int synthesizeSchedule(const SynthesisRequest &request);
 /// The pipelined schedule of the least load; of `request` the topology, the
@@ -219,6 +239,13 @@ std::string pipelinedText(const PipelinedSchedule &result);
 /// `defaults`. Done if each row has an answer, be it that there is no schedule;
 /// BadInput if one failed, else NotKnown if one is open.
 int synthesizeBatch(llvm::StringRef path, const SynthesisRequest &defaults);
+/// True if --algorithm was given: NCCL's ring or tree is asked for.
+bool isBaseline();
+/// "--NAME" for the first option beside it that was given; empty if none was.
+std::string findBaselineOption();
+/// Writes that algorithm; of `request` the machine, the collective, its root
+/// and the output count.
+int writeBaseline(const SynthesisRequest &request);
 /// The instance that is asked for; prints an error and returns nothing if there
 /// is none. `boxes`, if given, as of loadTopology().
 std::optional<Instance> makeInstance(const SynthesisRequest &request,
@@ -241,42 +268,28 @@ struct CompileRequest {
 int compileFile(const CompileRequest &request);
 
 /// The subcommand that was chosen does its work.
-bool topoChosen();
-int topoMain();
-bool synthChosen();
-int synthMain();
+bool machineChosen();
+int machineMain();
+bool planChosen();
+int planMain();
 bool paretoChosen();
 int paretoMain();
-bool baselineChosen();
-int baselineMain();
-bool costChosen();
-int costMain();
+bool synthChosen();
+int synthMain();
+bool explainChosen();
+int explainMain();
+bool simulateChosen();
+int simulateMain();
 bool checkChosen();
 int checkMain();
 bool compileChosen();
 int compileMain();
-bool inspectChosen();
-int inspectMain();
-bool benchChosen();
-int benchMain();
-bool tuneChosen();
-int tuneMain();
 bool runChosen();
 int runMain();
-bool planChosen();
-int planMain();
+bool benchChosen();
+int benchMain();
 bool convertChosen();
 int convertMain();
-bool profileChosen();
-int profileMain();
-bool simulateChosen();
-int simulateMain();
-bool explainChosen();
-int explainMain();
-bool plotChosen();
-int plotMain();
-bool reportChosen();
-int reportMain();
 bool demoChosen();
 int demoMain();
 

@@ -5,453 +5,136 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Explain.h"
+
 #include "Arguments.h"
-#include "Interrupt.h"
-#include "Output.h"
-#include "Pictures.h"
+#include "PlanReport.h"
 #include "Plans.h"
-#include "Progress.h"
-
-#include "sccl/Advice/Advice.h"
-#include "sccl/Model/UsualModel.h"
-#include "sccl/Plan/SizeTables.h"
-
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-
-#include <algorithm>
-#include <cmath>
 
 using namespace sccl;
 using namespace sccl::driver;
-using namespace sccl::report;
 namespace cl = llvm::cl;
 
 static cl::SubCommand
-    command("explain", "Say what limits a schedule, plan or measurement, and "
-                       "why it was chosen");
+    command("explain",
+            "Say what limits a schedule, plan or measurement and why "
+            "it was chosen; in words, as a page or as a picture");
 static cl::list<std::string>
     inputs(cl::Positional,
            cl::desc("FILE.mlir|FILE.xml|FILE.json|FILE.sccl|DIR..."),
-           cl::OneOrMore, cl::sub(command));
+           cl::sub(command));
 static cl::opt<std::string>
     bytesText("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
-              cl::init("1MiB"), cl::sub(command));
-static cl::opt<std::string>
-    measuredPath("measured",
-                 cl::desc("What sccl bench or sccl run printed with --json"),
-                 cl::value_desc("FILE"), cl::sub(command));
+              usually("1MiB"), cl::sub(command));
 static cl::opt<std::string> machineName(
     "machine",
-    cl::desc("How fast the links are, in place of --alpha and --bandwidth"),
-    cl::value_desc("NAME|FILE.mlir"), cl::sub(command));
-static ModelFlags modelFlags(command);
+    cl::desc("How fast the links are, in place of --alpha and --bandwidth; on "
+             "pages whose boxes they are; what --picture=machine draws"),
+    cl::value_desc("NAME|FILE"), cl::sub(command));
+static PictureFlags flags(command);
+static cl::opt<bool> contents("contents", cl::desc("Print what a plan holds"),
+                              cl::sub(command));
+static cl::opt<PictureKind> picture(
+    "picture", cl::desc("Draw this"), cl::init(PictureKind::None),
+    cl::sub(command),
+    cl::values(
+        clEnumValN(PictureKind::Machine, "machine",
+                   "Ranks, links and their loads"),
+        clEnumValN(PictureKind::Frontier, "frontier",
+                   "R/C over S: schedules, certified bounds, NCCL's ring"),
+        clEnumValN(PictureKind::Time, "time",
+                   "Time over size: bound, model and measurements"),
+        clEnumValN(PictureKind::Steps, "steps",
+                   "A schedule as ranks and steps"),
+        clEnumValN(PictureKind::Trees, "trees", "The ways of single chunks")));
+static cl::opt<unsigned> trees("trees", cl::desc("Chunks that are drawn"),
+                               usually(mostTrees), cl::sub(command),
+                               cl::Hidden);
+static cl::opt<std::string>
+    output("o", cl::desc("Write a page, or the picture of --picture, here"),
+           cl::value_desc("FILE.html|FILE.svg|FILE.png"), cl::sub(command));
 static cl::opt<bool> json("json", cl::desc("Print one JSON object per line"),
                           cl::sub(command));
 
 bool driver::explainChosen() { return bool(command); }
 
-namespace {
-using Sentences = std::vector<std::string>;
-
-/// All that is said of one thing: sentences by heading.
-struct Chapter {
-  const char *heading; ///< also the name of the field of JSON
-  Sentences sentences;
-};
-} // namespace
-
-static void printChapters(const std::vector<Chapter> &chapters) {
-  for (const Chapter &chapter : chapters)
-    for (auto [number, sentence] : llvm::enumerate(chapter.sentences))
-      out() << llvm::formatv("  {0,-13}{1}\n",
-                             number == 0 ? chapter.heading : "", sentence);
+static int explainContents() {
+  std::string idle =
+      findGiven({&bytesText, &machineName, &picture, &trees, &output});
+  if (idle.empty())
+    idle = flags.findGiven();
+  if (!idle.empty())
+    return fail(idle + " is not for --contents");
+  if (inputs.size() != 1)
+    return fail("--contents is of one plan, and there are " +
+                llvm::Twine(inputs.size()) + " files");
+  return printContents(inputs.front(), json);
 }
 
-static void addChapters(const std::vector<Chapter> &chapters,
-                        llvm::json::Object &object) {
-  for (const Chapter &chapter : chapters)
-    object[chapter.heading] = llvm::json::Array(chapter.sentences);
+/// A plan goes on a page of its own, which no option changes.
+static int explainPlanOnPage(const ExplainRequest &request) {
+  if (inputs.size() > 1)
+    return fail("a plan, as '" + *llvm::find_if(inputs, isPlanFile) +
+                "', goes on a page of its own");
+  std::string idle = findGiven({&machineName, &bytesText});
+  if (idle.empty())
+    idle = flags.findGiven();
+  if (!idle.empty())
+    return fail(idle + " needs the schedules that a plan was compiled of");
+  return checkWritable(request.output)
+             ? reportPlan(inputs.front(), request.output)
+             : BadInput;
 }
 
-//===----------------------------------------------------------------------===//
-// Schedules
-//===----------------------------------------------------------------------===//
-
-/// How far from the bound `measured` ran.
-static std::string distanceSentence(const Findings &findings, size_t number,
-                                    const MeasuredTime &measured) {
-  double bytes = double(measured.bytes);
-  double least = leastMicroseconds(
-      findings, findings.explanations[number].anySteps, bytes);
-  double predicted =
-      findings.model.microseconds(findings.subjects[number].cost(), bytes);
-  return llvm::formatv(
-      "{0} took {1} ({2}): {3:f2} times the bound of {4}, {5:f2} times the "
-      "{6} of the model",
-      sizeText(bytes), timeText(measured.microseconds), measured.source,
-      measured.microseconds / least, timeText(least),
-      measured.microseconds / predicted, timeText(predicted));
-}
-
-/// "all_gather_c6_s3" of "ag.mlir:@all_gather_c6_s3".
-static llvm::StringRef symbolOf(const Subject &subject) {
-  return llvm::StringRef(subject.name).rsplit(":@").second;
-}
-
-static Sentences distancesOf(const Findings &findings, size_t number) {
-  Sentences sentences;
-  for (const MeasuredTime &time : findings.measured)
-    if (time.schedule.empty() ||
-        symbolOf(findings.subjects[number]) == time.schedule)
-      sentences.push_back(distanceSentence(findings, number, time));
-  return sentences;
-}
-
-/// What a schedule takes for `bytes` on the machine of `findings`, lowered in
-/// the way and cut into the pieces that are the fastest there, and the bound.
-/// Prints an error and returns nothing if it cannot be lowered.
-static std::optional<SizeAdvice> simulateOn(const Findings &findings,
-                                            size_t number, double bytes) {
-  const Subject &subject = findings.subjects[number];
-  InterruptScope interrupt;
-  Session session;
-  Progress progress("simulating " + subject.name);
-  Result<std::vector<SizeAdvice>> times =
-      timesOf(session.context(), findings.speeds->fabric,
-              {subject.collective, subject.schedule}, {uint64_t(bytes)},
-              usualWays(LoweringOptions()), {0, 10'000'000, interrupt.flag()});
-  if (!times) {
-    fail(subject.name + ": " + times.error());
-    return std::nullopt;
-  }
-  times->front().bound = leastMicroseconds(
-      findings, findings.explanations[number].anySteps, bytes);
-  return times->front();
-}
-
-/// The time on the machine, and how far from the bound it is.
-static std::string simulatedSentence(const SizeAdvice &time,
-                                     const MachineSpeeds &speeds) {
-  return llvm::formatv("{0} takes {1} on {2}, lowered as {3}: a gap of {4:F0} "
-                       "% to the bound of {5}, which holds for {6}",
-                       sizeText(double(time.bytes)),
-                       timeText(time.microseconds), speeds.placement.name,
-                       time.way, time.gap() * 100, timeText(time.bound),
-                       speeds.boundClass);
-}
-
-static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
-  const BandwidthLimit &of = subject.topology.limits()[limit];
-  return llvm::json::Object{{"limit", limit},
-                            {"links", nameOf(subject.topology, of)}};
-}
-
-static llvm::json::Object factsOf(const Findings &findings, size_t number,
-                                  double bytes) {
-  const Subject &subject = findings.subjects[number];
-  const Explanation &explanation = findings.explanations[number];
-  llvm::json::Array fullest, priced;
-  for (size_t i = 0; i < explanation.numFullest; ++i) {
-    const LimitLoad &load = explanation.loads[i];
-    llvm::json::Object object = limitObject(subject, load.limit);
-    object["chunks"] = load.chunks;
-    object["rounds"] = load.rounds.str();
-    fullest.push_back(std::move(object));
-  }
-  for (const PricedLimit &limit : explanation.priced) {
-    llvm::json::Object object = limitObject(subject, limit.limit);
-    object["share"] = limit.share;
-    priced.push_back(std::move(object));
-  }
-  Cost cost = subject.cost();
-  llvm::json::Object object{
-      {"name", subject.name},
-      {"collective", subject.collective.name()},
-      {"topology", subject.topology.name()},
-      {"ranks", subject.topology.numRanks()},
-      {"chunks", subject.collective.chunks()},
-      {"steps", cost.steps},
-      {"rounds", subject.schedule.rounds()},
-      {"cost", cost.bandwidth.str()},
-      {"optimal", explanation.isOptimal},
-      {"bytes", uint64_t(bytes)},
-      {"alpha_microseconds", findings.model.alphaMicroseconds},
-      {"gigabytes_per_second", 1e-3 / findings.model.betaMicrosecondsPerByte},
-      {"model_microseconds", findings.model.microseconds(cost, bytes)},
-      {"bound_microseconds",
-       leastMicroseconds(findings, explanation.anySteps, bytes)},
-      {"fullest_limits", std::move(fullest)},
-      {"limits_of_bound", std::move(priced)}};
-  if (explanation.certificate)
-    object["bound"] = explanation.certificate->bound->str();
-  if (explanation.anySteps)
-    object["bound_any_steps"] = explanation.anySteps->str();
-  return object;
-}
-
-/// Where `sccl plan` found the schedule the best, in sizes of a send buffer.
-static Sentences plannedSentences(const Subject &subject) {
-  if (!subject.bestAt)
-    return {};
-  if (subject.bestAt->empty())
-    return {"sccl plan found it the best nowhere, and wrote it for sccl tune"};
-  std::string text = "sccl plan found it the best, by simulation, at ";
-  llvm::interleave(
-      *subject.bestAt,
-      [&](const Subject::BestAt &entry) {
-        text += sizeText(double(entry.bytes)) + " (" +
-                timeText(entry.microseconds) + ", " + entry.way + ")";
-      },
-      [&] { text += ", "; });
-  return {text};
-}
-
-namespace {
-/// What `sccl compile` takes for a size, and why, if not by the model that the
-/// other sentences are of.
-struct Compiled {
-  size_t schedule;
-  std::string reason;
-};
-} // namespace
-
-/// What a plan of all `subjects` takes that is compiled with the same --alpha
-/// and --bandwidth.
-static Compiled compiledFor(const std::vector<Subject> &subjects,
-                            const CostModel &model, double bytes) {
-  std::vector<SizedSchedule> schedules;
-  std::vector<AdvisedProgram> advised;
-  bool isAdvised = true;
-  for (const Subject &subject : subjects) {
-    schedules.push_back({subject.cost(), unsigned(schedules.size())});
-    isAdvised &= subject.bestAt.has_value();
-    advised.push_back({schedules.back().program, {}});
-    if (!subject.bestAt)
-      continue;
-    for (const Subject::BestAt &at : *subject.bestAt)
-      advised.back().bestAt.push_back(
-          {at.bytes, wholeNanoseconds(at.microseconds * 1e3)});
-  }
-  if (!modelFlags.findGiven().empty() || !isAdvised || !areAdvised(advised)) {
-    CostModel plans = modelFlags.over(usualModel);
-    unsigned taken = choiceFor(tableOfModel(schedules, plans), bytes)->program;
-    if (taken == choiceFor(tableOfModel(schedules, model), bytes)->program)
-      return {taken, ""};
-    return {taken,
-            llvm::formatv("at {0} sccl compile takes {1}, as it goes by {2:f1} "
-                          "us per step and {3:f1} GB/s, unless it is told "
-                          "other ones",
-                          sizeText(bytes), subjects[taken].name,
-                          plans.alphaMicroseconds,
-                          1e-3 / plans.betaMicrosecondsPerByte)};
-  }
-  size_t taken = choiceFor(tableOfAdvice(advised), bytes)->program;
-  auto distance = [&](const Subject::BestAt &at) {
-    return std::abs(std::log(double(at.bytes) / bytes));
-  };
-  const Subject::BestAt &at =
-      *std::ranges::min_element(*subjects[taken].bestAt, {}, distance);
-  return {taken, "at " + sizeText(bytes) + " " + subjects[taken].name +
-                     ", which sccl plan found the best at " +
-                     sizeText(double(at.bytes)) +
-                     ", of its sizes the nearest, with " +
-                     timeText(at.microseconds) + " as " + at.way};
-}
-
-/// Explains each of the schedules. False after an error.
-static bool explainSchedules(const Findings &findings, double bytes) {
-  const CostModel &model = findings.model;
-  std::vector<Cost> costs;
-  std::vector<std::string> names;
-  for (const Subject &subject : findings.subjects) {
-    costs.push_back(subject.cost());
-    names.push_back(subject.name);
-  }
-  Sentences chosen = {"at " + sizeText(bytes) + " " +
-                      choiceSentence(chooseFor(costs, model, bytes), names)};
-  auto [taken, reason] = compiledFor(findings.subjects, model, bytes);
-  if (!reason.empty())
-    chosen.insert(chosen.begin(), reason);
-  for (size_t number = 0; number < costs.size(); ++number) {
-    const Subject &subject = findings.subjects[number];
-    const Explanation &explanation = findings.explanations[number];
-    std::optional<SizeAdvice> simulated;
-    if (findings.speeds && !(simulated = simulateOn(findings, number, bytes)))
-      return false;
-    std::vector<Chapter> chapters{
-        {"clock", {clockText(model, findings.modelSource)}},
-        {"limits", limitSentences(subject, explanation, model, bytes)},
-        {"faster", remedySentences(subject, explanation, model, bytes)},
-        {"certificate", certificateSentences(subject, explanation)},
-        {"planned", plannedSentences(subject)},
-        {"simulated",
-         simulated ? Sentences{simulatedSentence(*simulated, *findings.speeds)}
-                   : Sentences{}},
-        {"ran", distancesOf(findings, number)}};
-    bool isChosen = number == taken;
-    if (costs.size() > 1) {
-      chapters.push_back({"choice", chosen});
-      std::string &first = chapters.back().sentences.front();
-      first = (isChosen ? "chosen: " : "not chosen: ") + first;
-    }
-    if (json) {
-      llvm::json::Object object = factsOf(findings, number, bytes);
-      object["chosen"] = isChosen;
-      if (simulated) {
-        object["simulated_microseconds"] = simulated->microseconds;
-        object["gap"] = simulated->gap();
-      }
-      addChapters(chapters, object);
-      llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
-      continue;
-    }
-    out() << llvm::formatv("{0}: {1} on {2}, {3}, R/C = {4}\n", subject.name,
-                           describe(subject.collective),
-                           subject.topology.name(), describeSize(subject),
-                           subject.cost().bandwidth.str());
-    printChapters(chapters);
-  }
-  return true;
-}
-
-//===----------------------------------------------------------------------===//
-// Plans
-//===----------------------------------------------------------------------===//
-
-/// Microseconds for `bytes`, on straight lines between the sizes that the table
-/// has; nothing beyond them.
-static std::optional<double> timeOf(const plan::SizeTable &table,
-                                    double bytes) {
-  const std::vector<SizedTime> &times = table.times;
-  auto above = llvm::find_if(times, [&](const SizedTime &entry) {
-    return double(entry.bytes) >= bytes;
-  });
-  if (above == times.end() ||
-      (above == times.begin() && double(above->bytes) > bytes))
-    return std::nullopt;
-  double after = double(above->nanoseconds) * 1e-3;
-  if (double(above->bytes) == bytes)
-    return after;
-  const SizedTime &below = *std::prev(above);
-  double before = double(below.nanoseconds) * 1e-3;
-  double part = (bytes - double(below.bytes)) /
-                (double(above->bytes) - double(below.bytes));
-  return before + part * (after - before);
-}
-
-/// What a table of a plan takes for `bytes`.
-static std::string choiceSentence(const plan::Manifest &manifest,
-                                  const plan::SizeTable &table,
-                                  uint64_t bytes) {
-  auto taken = choiceFor(table, double(bytes)), next = std::next(taken);
-  const plan::SizeChoice &choice = *taken;
-  const plan::ProgramEntry &program = manifest.programs[choice.program];
-  const plan::ScheduleInfo &schedule = manifest.schedules[program.schedule];
-  std::string text = llvm::formatv(
-      "{0}: {1} takes {2} (S = {3}, R/C = {4}) as {5}, from {6}{7}",
-      sourceOf(table), sizeText(double(bytes)), schedule.name, schedule.steps,
-      schedule.cost, program.variant, sizeText(double(choice.firstByte)),
-      next == table.choices.end() ? " on"
-                                  : " to " + sizeText(double(next->firstByte)));
-  if (std::optional<double> time = timeOf(table, double(bytes)))
-    text += ", " + timeText(*time) + " for " + sizeText(double(bytes));
-  return text;
-}
-
-static int explainPlan(llvm::StringRef path, uint64_t bytes,
-                       const CostModel &model,
-                       std::vector<std::string> &schedules) {
-  std::optional<driver::LoadedPlan> plan = loadPlan(path);
-  if (!plan)
-    return BadInput;
-  const plan::Manifest &manifest = plan->view.manifest;
-  std::vector<Chapter> chapters{
-      {"choice", {}},
-      {"model", {}},
-      {"clock",
-       {clockText(model,
-                  modelFlags.findGiven().empty() ? "assumed" : "as given")}}};
-  if (!sourceBlobs(manifest).empty())
-    schedules.push_back(path.str());
-  else
-    chapters.push_back({"links",
-                        {"the plan does not hold its schedules: explain the "
-                         "files that it was compiled of"}});
-  for (const plan::SizeTable &table : manifest.tables)
-    chapters[0].sentences.push_back(choiceSentence(manifest, table, bytes));
-  std::vector<Cost> costs;
-  std::vector<std::string> names;
-  for (const plan::ScheduleInfo &schedule : manifest.schedules) {
-    costs.push_back(
-        {schedule.steps, Rational(schedule.rounds, schedule.chunks)});
-    names.push_back(schedule.name);
-  }
-  chapters[1].sentences.push_back(
-      "at " + sizeText(double(bytes)) + " " +
-      choiceSentence(chooseFor(costs, model, double(bytes)), names));
-  if (json) {
-    llvm::json::Object object{{"name", path},
-                              {"collective", manifest.collective},
-                              {"topology", manifest.topology},
-                              {"ranks", manifest.ranks},
-                              {"bytes", bytes}};
-    addChapters(chapters, object);
-    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
-    return Done;
-  }
-  out() << path << ": " << manifest.collective << " on " << manifest.topology
-        << ", " << manifest.ranks << " ranks\n";
-  printChapters(chapters);
-  return Done;
+/// What is wrong with the options for the form that is asked for; empty if
+/// nothing is.
+static std::string findMistake() {
+  bool isDrawn = picture != PictureKind::None;
+  bool isFile = isDrawn || output.getNumOccurrences();
+  if (json && isFile)
+    return "--json is for an explanation in words, and not for pictures and "
+           "pages";
+  if (isDrawn && bytesText.getNumOccurrences())
+    return "--bytes is not for --picture";
+  if (!isDrawn && trees.getNumOccurrences())
+    return "--trees is for --picture=trees";
+  if (isFile)
+    return "";
+  std::string idle = flags.findOfFiles();
+  return idle.empty() ? "" : idle + " is for pages and pictures: -o";
 }
 
 int driver::explainMain() {
+  if (contents)
+    return explainContents();
+  if (inputs.empty() && picture == PictureKind::None)
+    return fail("no schedule and no plan is given; try: sccl explain --help");
+  if (std::string mistake = findMistake(); !mistake.empty())
+    return fail(mistake);
   std::optional<uint64_t> bytes = readBytes("--bytes", bytesText);
   if (!bytes)
     return BadInput;
   if (*bytes == 0)
     return fail("--bytes must be at least 1");
-  std::optional<CostModel> model = modelFlags.get();
-  if (!model)
+  std::optional<CostModel> model = flags.model();
+  std::optional<std::vector<uint64_t>> sizes = flags.sizes();
+  if (!model || !sizes)
     return BadInput;
-  if (!machineName.empty() && !modelFlags.findGiven().empty())
-    return fail("--machine says what --alpha and --bandwidth would");
-  std::vector<std::string> plans, schedules;
-  for (const std::string &path : inputs)
-    (isPlanFile(path) ? plans : schedules).push_back(path);
-  for (const std::string &path : plans)
-    if (int code = explainPlan(path, *bytes, *model, schedules))
-      return code;
-  if (schedules.empty() && !measuredPath.empty())
-    return fail("--measured needs the schedules, to know the bound");
-  if (schedules.empty() && !machineName.empty())
-    return fail("--machine needs the schedules, to know what links carry");
-  if (schedules.empty())
-    return Done;
-  std::optional<MachineSpeeds> speeds;
-  if (!machineName.empty()) {
-    speeds = loadSpeeds(machineName);
-    if (!speeds)
-      return BadInput;
-  }
-  std::optional<std::vector<Subject>> subjects =
-      loadComparable(schedules, speeds ? &speeds->placement : nullptr);
-  std::vector<MeasuredTime> measured;
-  if (!subjects)
-    return BadInput;
-  if (!measuredPath.empty()) {
-    std::optional<std::vector<MeasuredTime>> times =
-        loadMeasuredOf(subjects->front(), measuredPath);
-    if (!times)
-      return BadInput;
-    measured = std::move(*times);
-  }
-  std::optional<Findings> findings = findOut(std::move(*subjects), *model);
-  if (!findings || (speeds && !takeSpeeds(*speeds, *findings)))
-    return BadInput;
-  if (machineName.empty())
-    takeOwnSpeeds(*findings, !modelFlags.findGiven().empty());
-  findings->measured = std::move(measured);
-  return explainSchedules(*findings, double(*bytes)) ? Done : BadInput;
+  ExplainRequest request{{inputs.begin(), inputs.end()},
+                         *bytes,
+                         machineName,
+                         flags,
+                         *model,
+                         std::move(*sizes),
+                         output.empty() ? "-" : output.getValue(),
+                         json};
+  if (picture != PictureKind::None)
+    return drawPicture(request, picture,
+                       trees.getNumOccurrences()
+                           ? std::optional(trees.getValue())
+                           : std::nullopt);
+  if (!output.getNumOccurrences())
+    return explainInWords(request);
+  return llvm::any_of(inputs, isPlanFile) ? explainPlanOnPage(request)
+                                          : writePage(request);
 }

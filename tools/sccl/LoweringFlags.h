@@ -129,21 +129,39 @@ private:
   void declare(llvm::cl::SubCommand &command, const LoweringOptionRow &row,
                T LoweringOptions::*member) {
     namespace cl = llvm::cl;
+    llvm::StringRef description = row.description;
+    std::string usual = defaultText(LoweringOptions().*member);
+    if (!llvm::is_contained({"", "0", "false"}, usual))
+      description = withDefault(description, usual);
+    cl::OptionHidden hidden = isRare(row) ? cl::Hidden : cl::NotHidden;
     if (!row.isRepeatable) {
       auto option = std::make_shared<cl::opt<T>>(
-          llvm::StringRef(row.word), cl::desc(row.description),
-          cl::sub(command), cl::init(LoweringOptions().*member));
+          llvm::StringRef(row.word), cl::desc(description), cl::sub(command),
+          cl::init(LoweringOptions().*member), hidden);
       flags.push_back({&row, option, [=](LoweringOptions &options) {
                          options.*member = option->getValue();
                        }});
       return;
     }
-    auto list = std::make_shared<cl::list<T>>(
-        llvm::StringRef(row.word), cl::desc(row.description), cl::sub(command));
+    auto list = std::make_shared<cl::list<T>>(llvm::StringRef(row.word),
+                                              cl::desc(description),
+                                              cl::sub(command), hidden);
     flags.push_back({&row, list, [=](LoweringOptions &options) {
                        for (const T &value : *list)
                          take(options.*member, value);
                      }});
+  }
+
+  /// True for what --help-hidden lists: what few programs need.
+  static bool isRare(const LoweringOptionRow &row) {
+    using Member = LoweringOptionRow::Member;
+    const Member rare[] = {
+        &LoweringOptions::pieceDistance,  &LoweringOptions::pieceRounds,
+        &LoweringOptions::links,          &LoweringOptions::steps,
+        &LoweringOptions::throughScratch, &LoweringOptions::doubleBuffer,
+        &LoweringOptions::virtualRanks,   &LoweringOptions::residency,
+        &LoweringOptions::residentBlocks, &LoweringOptions::audit};
+    return llvm::is_contained(rare, row.member);
   }
 
   template <typename T> static void take(T &member, const T &value) {

@@ -17,35 +17,42 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
+cl::SubCommandGroup &driver::takesMachines() {
+  static cl::SubCommandGroup group = {&machineCommand(), &planCommand(),
+                                      &paretoCommand(), &synthCommand()};
+  return group;
+}
+static cl::opt<std::string>
+    machineName("machine",
+                cl::desc("A machine or topology that sccl machine lists, or an "
+                         ".mlir file with one"),
+                cl::value_desc("NAME|FILE"), cl::sub(planCommand()),
+                cl::sub(paretoCommand()), cl::sub(synthCommand()));
 static cl::opt<std::string> quantumText("quantum",
                                         cl::desc("GB/s of one chunk per round"),
                                         cl::value_desc("GB/S"),
-                                        cl::sub(topoCommand()),
-                                        cl::sub(planCommand()));
+                                        cl::sub(takesMachines()), cl::Hidden);
 static cl::opt<std::string>
     toleranceText("tolerance",
                   cl::desc("Relative error that bandwidths may have, such as "
                            "0.05, for smaller numbers (default: 0)"),
-                  cl::value_desc("X"), cl::sub(topoCommand()),
-                  cl::sub(planCommand()));
+                  cl::value_desc("X"), cl::sub(takesMachines()), cl::Hidden);
 static cl::opt<std::string>
     without("without",
             cl::desc("Leave out link:A-B, gpu:RANK, nic:BOX:NUMBER or "
                      "vertex:NAME"),
-            cl::value_desc("ITEM,..."), cl::sub(topoCommand()),
-            cl::sub(planCommand()));
+            cl::value_desc("ITEM,..."), cl::sub(takesMachines()));
 static cl::opt<std::string>
     degrade("degrade",
             cl::desc("What is left of the bandwidth of such items, as in "
                      "link:3-5=0.5"),
-            cl::value_desc("ITEM=PART,..."), cl::sub(topoCommand()),
-            cl::sub(planCommand()));
+            cl::value_desc("ITEM=PART,..."), cl::sub(takesMachines()));
 
 static cl::opt<std::string> networkPath(
     "network",
     cl::desc("YAML file with the switches between boxes, in place of rails or "
              "a core (docs/Machines.md)"),
-    cl::value_desc("FILE"), cl::sub(topoCommand()), cl::sub(planCommand()));
+    cl::value_desc("FILE"), cl::sub(takesMachines()));
 
 /// Reads a number of an option that was given.
 static bool readNumber(const cl::opt<std::string> &option,
@@ -135,4 +142,56 @@ std::string driver::findMachineOption() {
 
 std::string driver::findDerivationOption() {
   return findGiven({&quantumText, &toleranceText});
+}
+
+std::string driver::findAnyOfMachines() {
+  if (isImport())
+    return "--import or --probe";
+  std::string option = findGiven({&machineName});
+  return option.empty() ? findMachineOption() : option;
+}
+
+/// What is wrong with the options for the machine; empty if nothing is.
+static std::string findMistake() {
+  if (isImport())
+    return machineName.getNumOccurrences()
+               ? "--machine and --import or --probe exclude each other"
+               : "";
+  if (!machineName.getNumOccurrences())
+    return "give the machine: --machine, --import or --probe";
+  return findIdleImportOption(machineName);
+}
+
+std::optional<Wiring> driver::givenWiring() {
+  if (std::string mistake = findMistake(); !mistake.empty()) {
+    fail(mistake);
+    return std::nullopt;
+  }
+  std::optional<Wiring> wiring;
+  if (!isImport()) {
+    wiring = loadWiring(machineName);
+  } else if (std::optional<Imported> imported = importFiles()) {
+    if (imported->machine)
+      wiring = Wiring{std::move(imported->machine), {}, {}, ""};
+    else
+      fail(imported->problem);
+  }
+  std::string option = findMachineOption();
+  if (!wiring || option.empty())
+    return wiring;
+  if (!wiring->machine) {
+    fail(option + " is for machines, and '" + machineName + "' is a topology");
+    return std::nullopt;
+  }
+  wiring->topology.reset();
+  return applyNetwork(*wiring->machine) ? std::move(wiring) : std::nullopt;
+}
+
+std::optional<Topology> driver::givenTopology(std::string *where,
+                                              RankGroups *boxes, Origin *origin,
+                                              const std::string &groups) {
+  std::optional<Wiring> wiring = givenWiring();
+  if (!wiring || (hasFaults() && !applyFaults(*wiring->machine)))
+    return std::nullopt;
+  return topologyOf(std::move(*wiring), where, boxes, origin, groups);
 }

@@ -29,9 +29,26 @@ struct Imported {
 /// The machine as a coll.machine.
 std::string machineText(const Machine &machine);
 
-/// The subcommands that take these options.
-llvm::cl::SubCommand &topoCommand();
+/// The subcommands that take these options: all but the first take --machine,
+/// too.
+llvm::cl::SubCommand &machineCommand();
 llvm::cl::SubCommand &planCommand();
+llvm::cl::SubCommand &paretoCommand();
+llvm::cl::SubCommand &synthCommand();
+llvm::cl::SubCommandGroup &takesMachines();
+
+/// "--NAME" for the first option here that was given; empty if none was.
+std::string findAnyOfMachines();
+/// The machine or topology of --machine, or the machine of --import or --probe,
+/// joined by --network. There is a machine if an option for machines was given.
+/// Prints an error and returns nothing if there is none.
+std::optional<Wiring> givenWiring();
+/// The topology of that without what --without and --degrade say. As
+/// topologyOf().
+std::optional<Topology> givenTopology(std::string *where = nullptr,
+                                      RankGroups *boxes = nullptr,
+                                      Origin *origin = nullptr,
+                                      const std::string &groups = "");
 
 /// True if --import or --probe was given.
 bool isImport();
@@ -81,6 +98,15 @@ RankGroups groupsOf(const Machine &machine, const std::string &text);
 /// they are that. Prints an error and returns nothing if there is none.
 std::optional<Derivation> derive(const Machine &machine,
                                  const std::string &groups = "");
+
+/// True if --measure was given.
+bool isMeasuring();
+/// "--NAME" for the first option of --measure that was given; empty if none
+/// was.
+std::string findMeasureOption();
+/// Measures the machine that `name` or an import says, or that of --ranks.
+/// Writes the machine with its numbers to `output`, unless that is empty.
+int measureMachine(llvm::StringRef name, llvm::StringRef output, bool json);
 
 /// The readings, and the machine; null if there is none.
 llvm::json::Object importedToJson(const Imported &imported);

@@ -17,43 +17,39 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::list<std::string>
-    files("import",
-          cl::desc("What tools print of a machine: each file is a box"),
-          cl::value_desc("FILE,..."), cl::CommaSeparated,
-          cl::sub(topoCommand()), cl::sub(planCommand()));
+static cl::list<std::string> files(
+    "import", cl::desc("What tools print of a machine: each file is a box"),
+    cl::value_desc("FILE,..."), cl::CommaSeparated, cl::sub(takesMachines()));
 static cl::opt<std::string>
     format("format", cl::desc("Format of the files (default: by content)"),
-           cl::value_desc("NAME"), cl::sub(topoCommand()),
-           cl::sub(planCommand()));
+           cl::value_desc("NAME"), cl::sub(takesMachines()), cl::Hidden);
 static cl::opt<unsigned> boxes("boxes",
                                cl::desc("Boxes like the one that is imported"),
-                               cl::init(1), cl::sub(topoCommand()),
-                               cl::sub(planCommand()));
+                               usually(1), cl::sub(takesMachines()));
 static cl::opt<std::string> nicGbps("nic-gbps",
                                     cl::desc("Gigabits per second of each NIC"),
                                     cl::value_desc("GIGABITS"),
-                                    cl::sub(topoCommand()),
-                                    cl::sub(planCommand()));
-static cl::opt<std::string> linkRate(
-    "link-rate", cl::desc("GB/s of one link between GPUs, one direction"),
-    cl::value_desc("GB/S"), cl::sub(topoCommand()), cl::sub(planCommand()));
+                                    cl::sub(takesMachines()));
+static cl::opt<std::string>
+    linkRate("link-rate",
+             cl::desc("GB/s of one link between GPUs, one direction"),
+             cl::value_desc("GB/S"), cl::sub(takesMachines()), cl::Hidden);
 static cl::list<std::string>
     nics("nics", cl::desc("NICs that join boxes (default: all but slow ones)"),
-         cl::value_desc("NAME,..."), cl::CommaSeparated, cl::sub(topoCommand()),
-         cl::sub(planCommand()));
+         cl::value_desc("NAME,..."), cl::CommaSeparated,
+         cl::sub(takesMachines()), cl::Hidden);
 static cl::opt<bool> rails("rails",
                            cl::desc("NIC i of every box on a switch of its own "
                                     "(the default)"),
-                           cl::sub(topoCommand()), cl::sub(planCommand()));
+                           cl::sub(takesMachines()));
 static cl::opt<bool>
     core("core", cl::desc("All NICs on one switch that does not block"),
-         cl::sub(topoCommand()), cl::sub(planCommand()));
+         cl::sub(takesMachines()));
 
 static cl::opt<bool> probe(
     "probe",
     cl::desc("Ask nvidia-smi, amd-smi or rocm-smi of this host, or hwloc"),
-    cl::sub(topoCommand()), cl::sub(planCommand()));
+    cl::sub(takesMachines()));
 
 bool driver::isImport() { return !files.empty() || probe; }
 

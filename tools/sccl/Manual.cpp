@@ -9,6 +9,7 @@
 
 #include "Driver.h"
 #include "Output.h"
+#include "Overview.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -33,13 +34,16 @@ static std::vector<cl::SubCommand *> subcommands() {
   return found;
 }
 
-/// The options that --help lists, by name.
-static std::vector<cl::Option *> optionsOf(cl::SubCommand &command) {
+/// The options that --help lists, or those that --help-hidden adds, by name.
+static std::vector<cl::Option *>
+optionsOf(cl::SubCommand &command, cl::OptionHidden flag = cl::NotHidden) {
   std::vector<cl::Option *> found;
   for (auto &&entry : cl::getRegisteredOptions(command)) {
     cl::Option *option = entry.second;
-    if (option->getOptionHiddenFlag() == cl::NotHidden && option->hasArgStr() &&
-        option->getFormattingFlag() != cl::Positional)
+    bool isOfLLVM = option->ArgStr.starts_with("help") ||
+                    option->ArgStr.starts_with("print-");
+    if (option->getOptionHiddenFlag() == flag && option->hasArgStr() &&
+        option->getFormattingFlag() != cl::Positional && !isOfLLVM)
       found.push_back(option);
   }
   llvm::sort(found, [](auto *a, auto *b) { return a->ArgStr < b->ArgStr; });
@@ -55,10 +59,6 @@ static std::string valueOf(const cl::Option &option) {
   if (!option.ValueStr.empty())
     return option.ValueStr.str();
   return option.getValueExpectedFlag() == cl::ValueRequired ? "value" : "";
-}
-
-static std::string summaryOf(const cl::SubCommand &command) {
-  return command.getDescription().split('\n').first.str();
 }
 
 /// Text as roff has it.
@@ -102,6 +102,11 @@ static std::string pageOf(cl::SubCommand &command) {
           roff(command.getDescription()) + "\n.SH OPTIONS\n";
   for (cl::Option *option : optionsOf(command))
     text += optionEntry(*option);
+  std::vector<cl::Option *> rare = optionsOf(command, cl::Hidden);
+  if (!rare.empty())
+    text += ".SH RARE OPTIONS\n";
+  for (cl::Option *option : rare)
+    text += optionEntry(*option);
   return text + exitCodes + ".SH SEE ALSO\n.BR sccl (1)\n";
 }
 
@@ -110,9 +115,13 @@ static std::string mainPage() {
       pageHead("sccl", "optimal collective algorithms for your interconnect");
   text += ".SH SYNOPSIS\n.B sccl\n\\fIsubcommand\\fR [\\fIoptions\\fR]\n"
           ".SH SUBCOMMANDS\n";
-  for (cl::SubCommand *command : subcommands())
-    text += ".TP\n.BR sccl\\-" + roff(command->getName()) + " (1)\n" +
-            roff(summaryOf(*command)) + "\n";
+  for (const Task &task : tasks()) {
+    text += ".SS " + roff(task.name) + "\n";
+    for (const CommandEntry &entry : task.commands)
+      text += ".TP\n.BR sccl\\-" + roff(entry.name) + " (1)\n" +
+              roff(summaryOf(findCommand(entry.name))) + "\n.br\n.B " +
+              roff(entry.example) + "\n";
+  }
   return text + exitCodes;
 }
 

@@ -5,10 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "CollectiveChoice.h"
 #include "Driver.h"
 #include "FrontierReport.h"
 #include "Interrupt.h"
+#include "MachineFlags.h"
 #include "Output.h"
 #include "Progress.h"
 
@@ -27,68 +29,71 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    command("pareto", "Find the Pareto-optimal schedules. Exit codes: 0 the "
-                      "least R/C is known for each S looked at; 1 bad input; 3 "
-                      "for some S it is open, for whatever reason");
-static cl::opt<std::string>
-    topologyName("topology", cl::desc("Built-in topology or .mlir file"),
-                 cl::Required, cl::sub(command));
+cl::SubCommand &driver::paretoCommand() {
+  static cl::SubCommand command(
+      "pareto",
+      "Find the Pareto-optimal schedules. Exit codes: 0 the least R/C "
+      "is known for each S looked at; 1 bad input; 3 for some S it is "
+      "open, for whatever reason");
+  return command;
+}
 static cl::opt<std::string> collectiveSpelling("collective",
                                                cl::desc(collectiveHelp),
                                                cl::value_desc(collectiveValue),
-                                               cl::Required, cl::sub(command));
+                                               cl::Required,
+                                               cl::sub(paretoCommand()));
 static cl::list<std::string> groups("group", cl::desc(groupHelp),
-                                    cl::value_desc("RANKS"), cl::sub(command));
+                                    cl::value_desc("RANKS"),
+                                    cl::sub(paretoCommand()));
 static cl::list<unsigned>
     chunks("chunks", cl::CommaSeparated, cl::value_desc("C0,C1,..."),
            cl::desc("For all_gatherv: chunks of each rank, or their ratio"),
-           cl::sub(command));
+           cl::sub(paretoCommand()));
 static cl::opt<std::string>
     root("root",
          cl::desc("Root rank, or all: one of each orbit; with --group its "
                   "place in each group"),
-         cl::value_desc("R|all"), cl::init("0"), cl::sub(command));
+         cl::value_desc("R|all"), usually("0"), cl::sub(paretoCommand()));
 static cl::opt<unsigned> maxSteps("max-steps",
                                   cl::desc("Largest S (default: 8)"),
-                                  cl::init(8), cl::sub(command));
+                                  cl::init(8), cl::sub(paretoCommand()));
 static cl::opt<unsigned>
     maxChunks("max-chunks",
               cl::desc("Largest C asked for (default: 96, more where links "
                        "pass more than 16 chunks in a round or ranks of no "
                        "group relay), in the unit that all bandwidths are "
                        "multiples of"),
-              cl::init(96), cl::sub(command));
+              cl::init(96), cl::sub(paretoCommand()), cl::Hidden);
 static cl::opt<unsigned> k("k",
                            cl::desc("Only R <= S + k: the paper's procedure"),
-                           cl::sub(command));
+                           cl::sub(paretoCommand()), cl::Hidden);
 static cl::opt<unsigned> jobs("jobs", cl::desc("Searches that run at once"),
-                              cl::init(1), cl::sub(command));
+                              usually(1), cl::sub(paretoCommand()));
 static cl::opt<double>
     timeout("timeout", cl::desc("Limit in seconds, for all roots together"),
-            cl::sub(command));
+            cl::sub(paretoCommand()));
 static cl::opt<unsigned>
     memory("memory", cl::desc("Limit of one search in MiB (default: 2048)"),
-           cl::init(2048), cl::sub(command));
+           cl::init(2048), cl::sub(paretoCommand()), cl::Hidden);
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
-                                   cl::init("auto"), cl::sub(command));
+                                   usually("auto"), cl::sub(paretoCommand()));
 static cl::opt<bool>
     thorough("thorough",
              cl::desc("Search for long even before a known end of a frontier"),
-             cl::sub(command));
+             cl::sub(paretoCommand()), cl::Hidden);
 static cl::opt<bool>
     pipelined("pipelined",
               cl::desc("List the schedules of the least load, too, whose "
                        "pieces follow each other: for each S, and at last for "
                        "any"),
-              cl::sub(command));
+              cl::sub(paretoCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
-                          cl::sub(command));
+                          cl::sub(paretoCommand()));
 static cl::opt<std::string>
     directory("o", cl::desc("Write schedules and certificates here"),
-              cl::value_desc("DIR"), cl::sub(command));
+              cl::value_desc("DIR"), cl::sub(paretoCommand()));
 
-bool driver::paretoChosen() { return bool(command); }
+bool driver::paretoChosen() { return bool(paretoCommand()); }
 
 /// The roots to report on; prints an error and returns nothing if there is
 /// none.
@@ -279,7 +284,7 @@ int driver::paretoMain() {
   RankGroups boxes;
   Origin origin;
   std::optional<Topology> topology =
-      loadTopology(topologyName, &where, &boxes, &origin, joinGroups(groups));
+      givenTopology(&where, &boxes, &origin, joinGroups(groups));
   if (!topology)
     return BadInput;
   std::string spelling = collectiveWord(collectiveSpelling);

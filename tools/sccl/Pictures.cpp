@@ -213,14 +213,18 @@ PictureFlags::PictureFlags(llvm::cl::SubCommand &command)
                llvm::cl::desc("What sccl bench or sccl run printed with "
                               "--json"),
                llvm::cl::value_desc("FILE"), llvm::cl::sub(command)),
-      from("from", llvm::cl::desc("Smallest send buffer"),
-           llvm::cl::init("1KiB"), llvm::cl::sub(command)),
-      upTo("to", llvm::cl::desc("Largest send buffer"), llvm::cl::init("1GiB"),
+      from("from", llvm::cl::desc("Smallest send buffer"), usually("1KiB"),
+           llvm::cl::sub(command)),
+      upTo("to", llvm::cl::desc("Largest send buffer"), usually("1GiB"),
            llvm::cl::sub(command)),
       modelFlags(command) {}
 
 std::optional<std::vector<uint64_t>> PictureFlags::sizes() const {
   return sizesByFour(from, upTo);
+}
+
+std::string PictureFlags::findOfFiles() const {
+  return driver::findGiven({&points, &from, &upTo});
 }
 
 std::string PictureFlags::findOfTimes() const {

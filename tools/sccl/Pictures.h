@@ -61,7 +61,11 @@ public:
   /// The same of all.
   std::string findGiven() const;
   std::optional<CostModel> model() const { return modelFlags.get(); }
+  const ModelFlags &ofModel() const { return modelFlags; }
   bool hasModel() const { return !modelFlags.findGiven().empty(); }
+  /// "--NAME" of the first that is for pages and pictures only; empty if none
+  /// was given.
+  std::string findOfFiles() const;
   std::optional<std::vector<uint64_t>> sizes() const;
   /// Adds what --measured names.
   bool takeMeasured(Findings &findings) const;

@@ -115,8 +115,7 @@ static int reportImpossible(const SynthesisRequest &request,
 int driver::synthesizePipelinedSchedule(const SynthesisRequest &request) {
   std::string where;
   RankGroups boxes;
-  std::optional<Topology> topology =
-      loadTopology(request.topology, &where, &boxes);
+  std::optional<Topology> topology = request.topology(&where, &boxes);
   std::optional<CollectiveKind> kind;
   if (topology)
     kind = parseCollective(request.collective);

@@ -35,16 +35,6 @@ llvm::cl::SubCommand &driver::planCommand() {
       "plan", "Find the best schedule of a collective for each size");
   return command;
 }
-static cl::opt<std::string>
-    machineName("machine",
-                cl::desc("A machine that sccl topo lists, or an .mlir file "
-                         "with one"),
-                cl::value_desc("NAME|FILE"), cl::sub(planCommand()));
-static cl::opt<std::string>
-    topologyName("topology",
-                 cl::desc("In place of a machine: built-in topology or .mlir "
-                          "file"),
-                 cl::sub(planCommand()));
 static cl::opt<std::string> collectiveSpelling("collective",
                                                cl::desc(collectiveHelp),
                                                cl::value_desc(collectiveValue),
@@ -66,17 +56,17 @@ static cl::list<std::string> latencies(
     cl::value_desc("[KIND=]US"), cl::CommaSeparated, cl::sub(planCommand()));
 static cl::opt<double>
     bandwidth("bandwidth",
-              cl::desc("With --topology: GB/s of a link of bandwidth 1"),
-              cl::init(25), cl::sub(planCommand()));
+              cl::desc("For a topology: GB/s of a link of bandwidth 1"),
+              usually(25), cl::sub(planCommand()));
 static cl::opt<double>
     copyBandwidth("copy-bandwidth",
                   cl::desc("GB/s of copies within a rank; 0 means that only "
                            "links and their latencies take time"),
-                  cl::init(assumedCopyRate), cl::sub(planCommand()));
+                  usually(assumedCopyRate), cl::sub(planCommand()), cl::Hidden);
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("1KiB"), cl::sub(planCommand()));
+                                 usually("1KiB"), cl::sub(planCommand()));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("1GiB"), cl::sub(planCommand()));
+                                 usually("1GiB"), cl::sub(planCommand()));
 static cl::opt<unsigned> maxSteps("max-steps",
                                   cl::desc("Largest S (default: 8)"),
                                   cl::init(8), cl::sub(planCommand()));
@@ -126,17 +116,6 @@ static std::optional<LatencyByKind> readLatencies() {
   return result;
 }
 
-/// The machine that the options give; prints an error and returns nothing if
-/// there is none.
-static std::optional<Machine> givenMachine() {
-  if (!isImport())
-    return loadMachine(machineName);
-  std::optional<Imported> imported = importFiles();
-  if (imported && !imported->machine)
-    fail(imported->problem);
-  return imported ? std::move(imported->machine) : std::nullopt;
-}
-
 /// `groups` are those of the machine's ranks.
 static std::optional<NamedFabric> fabricOf(const Machine &machine,
                                            const LatencyByKind &given,
@@ -168,15 +147,15 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
   return named;
 }
 
-static std::optional<NamedFabric>
-loadPlainTopology(const LatencyByKind &given) {
+static std::optional<NamedFabric> fabricOf(Wiring wiring,
+                                           const LatencyByKind &given) {
   if (!isBandwidth(bandwidth)) {
     fail("--bandwidth must be from 1e-6 to 1e9 GB/s");
     return std::nullopt;
   }
   RankGroups boxes;
   std::optional<Topology> topology =
-      loadTopology(topologyName, /*where=*/nullptr, &boxes);
+      topologyOf(std::move(wiring), /*where=*/nullptr, &boxes);
   if (!topology)
     return std::nullopt;
   for (const auto &[kind, latency] : given)
@@ -201,49 +180,20 @@ loadPlainTopology(const LatencyByKind &given) {
   return result;
 }
 
-/// What is wrong with the options that say how fast what machine is, or
-/// nothing.
-static std::optional<std::string> findMistake() {
-  std::vector<std::string> given;
-  for (const cl::Option *option :
-       std::initializer_list<const cl::Option *>{&machineName, &topologyName})
-    if (std::string name = findGiven({option}); !name.empty())
-      given.push_back(name);
-  if (isImport())
-    given.push_back("--import or --probe");
-  if (given.empty())
-    return "give the machine: --machine, --import or --probe, or a --topology";
-  if (given.size() > 1)
-    return llvm::join(given, " and ") + " exclude each other";
-  if (!isImport())
-    if (std::string idle = findIdleImportOption(
-            machineName.empty() ? topologyName : machineName);
-        !idle.empty())
-      return idle;
-  if (topologyName.empty() && bandwidth.getNumOccurrences())
-    return "--bandwidth is for topologies; machines have GB/s of their own";
-  if (std::string option = findMachineOption();
-      !topologyName.empty() && !option.empty())
-    return option + " is for machines, and '" + topologyName +
-           "' is a topology";
-  if (copyBandwidth != 0 && !isBandwidth(copyBandwidth))
-    return "--copy-bandwidth must be 0, or from 1e-6 to 1e9 GB/s";
-  return std::nullopt;
-}
-
-/// The fabrics of the machine that the options give: the intact one first if
-/// they say what is lost. Prints an error and returns nothing on failure.
+/// The fabrics of `machine`: the intact one first if the options say what is
+/// lost. Prints an error and returns nothing on failure.
 static std::optional<std::vector<NamedFabric>>
-loadMachines(const LatencyByKind &given) {
-  std::optional<Machine> machine = givenMachine();
-  if (!machine || !applyNetwork(*machine))
+fabricsOf(Machine machine, const LatencyByKind &given) {
+  if (bandwidth.getNumOccurrences()) {
+    fail("--bandwidth is for topologies; machines have GB/s of their own");
     return std::nullopt;
+  }
   std::vector<Machine> machines;
-  if (hasFaults() && canCompareWith(*machine))
-    machines.push_back(*machine);
-  if (!applyFaults(*machine))
+  if (hasFaults() && canCompareWith(machine))
+    machines.push_back(machine);
+  if (!applyFaults(machine))
     return std::nullopt;
-  machines.push_back(std::move(*machine));
+  machines.push_back(std::move(machine));
   std::vector<NamedFabric> fabrics;
   for (const Machine &one : machines) {
     bool isOfGroups = one.gpus().size() == machines.back().gpus().size();
@@ -256,19 +206,21 @@ loadMachines(const LatencyByKind &given) {
   return fabrics;
 }
 
-/// What to plan for: see loadMachines.
+/// What to plan for: see fabricsOf.
 static std::optional<std::vector<NamedFabric>> loadFabrics() {
-  if (std::optional<std::string> mistake = findMistake()) {
-    fail(*mistake);
+  if (copyBandwidth != 0 && !isBandwidth(copyBandwidth)) {
+    fail("--copy-bandwidth must be 0, or from 1e-6 to 1e9 GB/s");
     return std::nullopt;
   }
   std::optional<LatencyByKind> given = readLatencies();
-  if (!given)
+  std::optional<Wiring> wiring = given ? givenWiring() : std::nullopt;
+  if (!wiring)
     return std::nullopt;
   std::optional<std::vector<NamedFabric>> fabrics;
-  if (topologyName.empty())
-    fabrics = loadMachines(*given);
-  else if (std::optional<NamedFabric> plain = loadPlainTopology(*given))
+  if (wiring->machine)
+    fabrics = fabricsOf(std::move(*wiring->machine), *given);
+  else if (std::optional<NamedFabric> plain =
+               fabricOf(std::move(*wiring), *given))
     fabrics = {std::move(*plain)};
   if (!fabrics)
     return std::nullopt;

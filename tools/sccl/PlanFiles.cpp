@@ -26,13 +26,13 @@
 using namespace sccl;
 using namespace sccl::driver;
 
-static llvm::cl::opt<bool>
-    withSpares("spares",
-               llvm::cl::desc("With -o: also programs that sccl tune may find "
-                              "to be faster: other ways without pieces, and "
-                              "schedules that send fewer messages, load links "
-                              "less or take fewer steps"),
-               llvm::cl::sub(planCommand()));
+static llvm::cl::opt<bool> withSpares(
+    "spares",
+    llvm::cl::desc("With -o: also programs that sccl bench --tune may find "
+                   "to be faster: other ways without pieces, and "
+                   "schedules that send fewer messages, load links "
+                   "less or take fewer steps"),
+    llvm::cl::sub(planCommand()));
 
 static llvm::cl::opt<std::string> output(
     "o",

@@ -1,4 +1,4 @@
-//===- PlanReport.cpp - sccl report of a plan -----------------------------===//
+//===- PlanReport.cpp - The page of a plan --------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- PlanReport.h - sccl report of a plan ---------------------*- C++ -*-===//
+//===- PlanReport.h - The page of a plan ------------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "LoweringFlags.h"
 #include "Plans.h"
 
@@ -18,17 +19,17 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string>
     bytes("bytes", cl::desc("Size of one send buffer, e.g. 4100 or 1MiB"),
-          cl::init("1MiB"), cl::sub(command));
+          usually("1MiB"), cl::sub(command));
 static LoweringFlags lowering(command, {OptionGroup::Program, OptionGroup::Data,
                                         OptionGroup::Shape});
 static cl::opt<unsigned> iterations("iterations",
                                     cl::desc("Launches, each of them verified"),
-                                    cl::init(10), cl::sub(command));
+                                    usually(10), cl::sub(command));
 static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
-                               cl::init(60), cl::sub(command));
-static cl::opt<bool> processes("processes",
-                               cl::desc("Ranks as processes, not threads"),
-                               cl::sub(command));
+                               usually(60), cl::sub(command), cl::Hidden);
+static cl::opt<std::string> ranksAs("ranks-as",
+                                    cl::desc("threads or processes"),
+                                    usually("threads"), cl::sub(command));
 static cl::opt<std::string>
     launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
              cl::sub(command));
@@ -79,8 +80,9 @@ int driver::runMain() {
                 "' is compiled already");
   if (std::string idle = lowering.findIdle(); !idle.empty())
     return fail(idle);
-  bool areThreads = !processes && launcher.empty();
+  // mpirun starts processes.
+  bool isSaid = launcher.empty() || ranksAs.getNumOccurrences();
   std::optional<RanksAs> kind =
-      chooseRanksAs(areThreads ? "threads" : "processes", launcher);
+      chooseRanksAs(isSaid ? ranksAs.getValue() : "processes", launcher);
   return kind ? runPlan(request, *kind) : BadInput;
 }

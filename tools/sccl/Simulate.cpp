@@ -8,6 +8,7 @@
 #include "AdvisedPrograms.h"
 #include "Arguments.h"
 #include "LoweringFlags.h"
+#include "ModelTable.h"
 #include "Output.h"
 #include "Pictures.h"
 #include "Plans.h"
@@ -33,34 +34,38 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand command("simulate",
                               "Predict how long programs take on a machine");
-static cl::opt<std::string> input(cl::Positional,
-                                  cl::desc("FILE.mlir|FILE.sccl|DIR"),
-                                  cl::Required, cl::sub(command));
+static cl::list<std::string> inputs(cl::Positional,
+                                    cl::desc("FILE.mlir|FILE.sccl|DIR..."),
+                                    cl::OneOrMore, cl::sub(command));
+static cl::opt<bool>
+    byModel("model",
+            cl::desc("Compare schedules by S*alpha + (R/C)*L*beta alone"),
+            cl::sub(command));
 static cl::opt<double>
     latency("alpha",
             cl::desc("Microseconds that a link takes besides "
                      "the bytes, and a barrier"),
-            cl::init(usualMicroseconds), cl::sub(command));
+            usually(usualMicroseconds), cl::sub(command));
 static cl::opt<double>
     bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
-              cl::init(usualGigabytes), cl::sub(command));
+              usually(usualGigabytes), cl::sub(command));
 static cl::opt<double> copyBandwidth(
     "copy-bandwidth",
     cl::desc("GB/s of copies within a rank; 0 means that they take no time"),
-    cl::init(0), cl::sub(command));
+    cl::init(0), cl::sub(command), cl::Hidden);
 static cl::opt<double>
     startTime("start-time",
               cl::desc("Microseconds from a transfer's turn to its first byte"),
-              cl::init(0), cl::sub(command));
+              cl::init(0), cl::sub(command), cl::Hidden);
 static cl::opt<std::string> machineName(
     "machine",
     cl::desc("How fast links and copies are, in place of --alpha, --bandwidth "
              "and --copy-bandwidth"),
     cl::value_desc("NAME|FILE.mlir"), cl::sub(command));
 static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("1KiB"), cl::sub(command));
+                                 usually("1KiB"), cl::sub(command));
 static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("1GiB"), cl::sub(command));
+                                 usually("1GiB"), cl::sub(command));
 static LoweringFlags lowering(command, {OptionGroup::Program});
 static cl::opt<std::string>
     tracePath("trace",
@@ -71,11 +76,14 @@ static cl::opt<std::string>
     beside("beside",
            cl::desc("A file that `run` or `bench` wrote with --trace; what is "
                     "simulated goes below it"),
-           cl::value_desc("FILE.json"), cl::sub(command));
+           cl::value_desc("FILE.json"), cl::sub(command), cl::Hidden);
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(command));
 
 bool driver::simulateChosen() { return bool(command); }
+
+/// What is simulated: one file or folder.
+static llvm::StringRef input() { return inputs.front(); }
 
 namespace {
 /// What one program takes for one size.
@@ -160,7 +168,7 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
                        const Traffic &traffic, const Timing &timing,
                        Beside &measured) {
   std::string name =
-      (input + ":@" + program.getSymName() + ", simulated").str();
+      (input() + ":@" + program.getSymName() + ", simulated").str();
   Result<report::Trace> trace =
       report::traceOf(name, problem.topology, traffic, timing);
   if (!trace)
@@ -282,7 +290,7 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
                        const std::vector<uint64_t> &sizes, Beside &measured) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
   if (failed(problem) ||
-      (machine && !isOf(machine->placement, input, problem->topology)))
+      (machine && !isOf(machine->placement, input(), problem->topology)))
     return false;
   if (!machine)
     noteUnlimitedLinks(problem->topology);
@@ -347,7 +355,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
       !option.empty() || !tracePath.empty())
     return fail((option.empty() ? "--trace" : option) +
                 " is for schedules that do not say how they are lowered, and " +
-                input + " does");
+                input() + " does");
   if (!json)
     out() << llvm::formatv("{0,12}{1,14}{2,14}{3,14}   {4}\n", "size",
                            "simulated us", "advised us", "bound us",
@@ -361,7 +369,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
   for (const auto &[number, own] : sizesByProgram) {
     const std::optional<SourceProgram> &source = advised.programs[number];
     if (!source)
-      return fail(input + " does not hold the schedule of program " +
+      return fail(input() + " does not hold the schedule of program " +
                   llvm::Twine(number));
     mlir::OwningOpRef<mlir::ModuleOp> module =
         lowerAs(source->schedule, source->way);
@@ -370,7 +378,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();
     mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
     if (failed(problem) ||
-        (machine && !isOf(machine->placement, input, problem->topology)))
+        (machine && !isOf(machine->placement, input(), problem->topology)))
       return BadInput;
     Clock clock = clockOf(program, problem->topology, machine);
     for (uint64_t bytes : own) {
@@ -403,7 +411,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
 static int simulateModule(mlir::ModuleOp module,
                           const std::optional<MachineSpeeds> &machine) {
   std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
-  if (!sizes || !areForContents(lowering.given(), module, input))
+  if (!sizes || !areForContents(lowering.given(), module, input()))
     return BadInput;
   std::optional<ScheduleCosts> costs = costsOf(module);
   Beside measured;
@@ -426,10 +434,39 @@ static int simulateModule(mlir::ModuleOp module,
     if (!predictAll(program, *costs, machine, *sizes, measured))
       return BadInput;
   }
-  return hasProgram ? Done : fail(input + " holds no schedule and no program");
+  return hasProgram ? Done
+                    : fail(input() + " holds no schedule and no program");
+}
+
+/// The options that the model takes, as a table.
+static int compareByModel() {
+  std::string idle = findGiven(
+      {&copyBandwidth, &startTime, &machineName, &tracePath, &beside});
+  for (const LoweringOptionRow *row : lowering.given())
+    if (row->member != LoweringOptionRow::Member(&LoweringOptions::pieces))
+      idle = std::string("--") + row->word;
+  if (!idle.empty())
+    return fail(idle + " is for a simulation, and not for --model");
+  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
+  std::optional<CostModel> model =
+      sizes ? makeCostModel(latency, bandwidth) : std::nullopt;
+  if (!model)
+    return BadInput;
+  if (!latency.getNumOccurrences() && !bandwidth.getNumOccurrences())
+    model.reset();
+  return printModelTable({{inputs.begin(), inputs.end()},
+                          model,
+                          std::move(*sizes),
+                          lowering.get().pieces,
+                          json});
 }
 
 int driver::simulateMain() {
+  if (byModel)
+    return compareByModel();
+  if (inputs.size() > 1)
+    return fail("several files are for --model, and there are " +
+                llvm::Twine(inputs.size()));
   if (std::optional<std::string> mistake = findMistake())
     return fail(*mistake);
   std::optional<MachineSpeeds> machine;
@@ -438,10 +475,10 @@ int driver::simulateMain() {
     if (!machine)
       return BadInput;
   }
-  bool isPlan = isPlanFile(input);
+  bool isPlan = isPlanFile(input());
   std::optional<AdvisedPrograms> advised =
-      isPlan ? loadPlanPrograms(input)
-             : loadAdvised(input, machine ? &machine->placement : nullptr);
+      isPlan ? loadPlanPrograms(input())
+             : loadAdvised(input(), machine ? &machine->placement : nullptr);
   if (!advised)
     return BadInput;
   bool hasOptions = !lowering.findGiven(OptionGroup::Program).empty();

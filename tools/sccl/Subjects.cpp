@@ -306,10 +306,10 @@ std::string driver::clockText(const CostModel &model, llvm::StringRef source) {
 
 ModelFlags::ModelFlags(llvm::cl::SubCommand &command)
     : alpha("alpha", llvm::cl::desc("Microseconds per step"),
-            llvm::cl::init(usualMicroseconds), llvm::cl::sub(command)),
+            usually(usualMicroseconds), llvm::cl::sub(command)),
       bandwidth("bandwidth",
                 llvm::cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
-                llvm::cl::init(usualGigabytes), llvm::cl::sub(command)) {}
+                usually(usualGigabytes), llvm::cl::sub(command)) {}
 
 std::string ModelFlags::findGiven() const {
   return driver::findGiven({&alpha, &bandwidth});

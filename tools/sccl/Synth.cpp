@@ -9,6 +9,7 @@
 #include "CollectiveChoice.h"
 #include "Driver.h"
 #include "Interrupt.h"
+#include "MachineFlags.h"
 #include "Output.h"
 #include "Progress.h"
 
@@ -18,66 +19,70 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand command("synth", "Synthesize a schedule");
-static cl::opt<std::string>
-    topology("topology", cl::desc("Built-in topology or .mlir file"),
-             cl::sub(command));
+cl::SubCommand &driver::synthCommand() {
+  static cl::SubCommand command("synth", "Find one schedule, by its size or as "
+                                         "NCCL's ring or tree");
+  return command;
+}
 static cl::opt<std::string> collective("collective", cl::desc(collectiveHelp),
                                        cl::value_desc(collectiveValue),
-                                       cl::sub(command));
+                                       cl::sub(synthCommand()));
 static cl::list<std::string> groups("group", cl::desc(groupHelp),
-                                    cl::value_desc("RANKS"), cl::sub(command));
+                                    cl::value_desc("RANKS"),
+                                    cl::sub(synthCommand()));
 static cl::list<unsigned>
     chunks("chunks", cl::CommaSeparated, cl::value_desc("C"),
            cl::desc("Chunks of one rank's send buffer; one number per rank for "
                     "all_gatherv"),
-           cl::sub(command));
-static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::sub(command));
+           cl::sub(synthCommand()));
+static cl::opt<unsigned> steps("steps", cl::desc("S"), cl::sub(synthCommand()));
 static cl::opt<unsigned> rounds("rounds", cl::desc("R, of all steps together"),
-                                cl::sub(command));
+                                cl::sub(synthCommand()));
 static cl::opt<unsigned> root("root",
                               cl::desc("Root rank (default 0); with --group "
                                        "its place in the group"),
-                              cl::sub(command));
+                              cl::sub(synthCommand()));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
-                                   cl::init("auto"), cl::sub(command));
+                                   usually("auto"), cl::sub(synthCommand()));
 static cl::opt<std::string> encoding("encoding",
                                      cl::desc("For z3: direct or paper"),
-                                     cl::init("direct"), cl::sub(command));
+                                     usually("direct"), cl::sub(synthCommand()),
+                                     cl::Hidden);
 static cl::opt<double> timeout("timeout", cl::desc("Limit in seconds"),
-                               cl::sub(command));
+                               cl::sub(synthCommand()));
 static cl::opt<unsigned> memory("memory", cl::desc("Limit in MiB"), cl::init(0),
-                                cl::sub(command));
+                                cl::sub(synthCommand()), cl::Hidden);
 static cl::opt<unsigned> seed("seed", cl::desc("Seed of the engine"),
-                              cl::init(0), cl::sub(command));
+                              cl::init(0), cl::sub(synthCommand()), cl::Hidden);
 static cl::opt<std::string>
     batch("batch",
           cl::desc("Synthesize each row of a table; prints JSON. Exit codes: 0 "
                    "each row has an answer, yes or no; 1 a row failed; 3 a row "
                    "is unknown"),
-          cl::value_desc("FILE.csv"), cl::sub(command));
+          cl::value_desc("FILE.csv"), cl::sub(synthCommand()));
 static cl::opt<bool>
     frontiers("frontiers",
               cl::desc("With --batch: search the frontier of each topology and "
                        "collective, too, for on_true_frontier; =false if only "
                        "the rows count"),
-              cl::init(true), cl::sub(command));
+              cl::init(true), cl::sub(synthCommand()), cl::Hidden);
 static cl::opt<bool> json("json", cl::desc("Print the result as JSON"),
-                          cl::sub(command));
+                          cl::sub(synthCommand()));
 static cl::opt<bool>
     pipelined("pipelined",
               cl::desc("The schedule of the least load whose pieces follow "
                        "each other, with --steps of no more steps; C and R "
                        "are what it takes"),
-              cl::sub(command));
+              cl::sub(synthCommand()));
 static cl::opt<std::string>
     certificate("certificate",
                 cl::desc("Write a lower bound on R/C for S steps here"),
-                cl::value_desc("FILE.cert"), cl::sub(command));
+                cl::value_desc("FILE.cert"), cl::sub(synthCommand()));
 static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
-                                   cl::value_desc("FILE"), cl::sub(command));
+                                   cl::value_desc("FILE"),
+                                   cl::sub(synthCommand()));
 
-bool driver::synthChosen() { return bool(command); }
+bool driver::synthChosen() { return bool(synthCommand()); }
 
 /// The same for a pipelined schedule, which needs less and takes less.
 static bool checkPipelinedOptions() {
@@ -85,12 +90,10 @@ static bool checkPipelinedOptions() {
     fail("--steps must be at least 1");
     return false;
   }
-  for (const cl::Option *option :
-       std::initializer_list<const cl::Option *>{&topology, &collective})
-    if (option->getNumOccurrences() == 0) {
-      fail("--" + option->ArgStr + " must be given");
-      return false;
-    }
+  if (collective.empty()) {
+    fail("--collective must be given");
+    return false;
+  }
   std::string idle = findGiven({std::addressof(chunks), std::addressof(groups),
                                 &rounds, &engine, &encoding, &seed, &memory});
   if (!idle.empty())
@@ -100,10 +103,30 @@ static bool checkPipelinedOptions() {
 
 /// False, after an error, if an option is given that is for one instance, or if
 /// one that every instance needs is not.
+/// The same for --algorithm.
+static bool checkBaselineOptions() {
+  if (collective.empty()) {
+    fail("--collective must be given");
+    return false;
+  }
+  std::string idle =
+      findGiven({std::addressof(chunks), std::addressof(groups), &steps,
+                 &rounds, &engine, &encoding, &seed, &memory, &timeout, &batch,
+                 &frontiers, &pipelined, &certificate, &json});
+  if (!idle.empty())
+    fail(idle + " is not for --algorithm");
+  return idle.empty();
+}
+
 static bool checkOptionsFit() {
+  if (isBaseline())
+    return checkBaselineOptions();
+  if (std::string idle = findBaselineOption(); !idle.empty()) {
+    fail(idle + " needs --algorithm");
+    return false;
+  }
   using Options = std::initializer_list<const cl::Option *>;
-  Options needed = {&topology, &collective, std::addressof(chunks), &steps,
-                    &rounds};
+  Options needed = {&collective, std::addressof(chunks), &steps, &rounds};
   if (batch.empty() && frontiers.getNumOccurrences()) {
     fail("--frontiers is for --batch");
     return false;
@@ -118,7 +141,9 @@ static bool checkOptionsFit() {
       }
     return true;
   }
-  std::string single = findGiven(needed);
+  std::string single = findAnyOfMachines();
+  if (single.empty())
+    single = findGiven(needed);
   if (single.empty())
     single = findGiven(
         {&root, &certificate, &output, &pipelined, std::addressof(groups)});
@@ -138,7 +163,6 @@ int driver::synthMain() {
   if (!checkEngineOptions(engine, &seed, &memory))
     return BadInput;
   SynthesisRequest request;
-  request.topology = topology;
   request.collective = collectiveWord(collective);
   request.groups = joinGroups(groups);
   request.engine = engine;
@@ -158,6 +182,8 @@ int driver::synthMain() {
   request.frontiers = frontiers;
   request.output = output;
   request.certificate = certificate;
+  if (isBaseline())
+    return writeBaseline(request);
   if (!batch.empty())
     return synthesizeBatch(batch, request);
   if (pipelined)
@@ -167,6 +193,13 @@ int driver::synthMain() {
 
 /// The collective that is asked for; prints an error and returns nothing if
 /// there is none.
+std::optional<Topology> SynthesisRequest::topology(std::string *where,
+                                                   RankGroups *boxes) const {
+  return machine.empty()
+             ? givenTopology(where, boxes, /*origin=*/nullptr, groups)
+             : loadTopology(machine, where, boxes, /*origin=*/nullptr, groups);
+}
+
 static std::optional<Collective> makeCollective(const SynthesisRequest &request,
                                                 unsigned numRanks) {
   std::optional<CollectiveFamily> family = chooseFamily(
@@ -191,8 +224,7 @@ static std::optional<Collective> makeCollective(const SynthesisRequest &request,
 std::optional<Instance> driver::makeInstance(const SynthesisRequest &request,
                                              RankGroups *boxes) {
   std::string where;
-  std::optional<Topology> topology = loadTopology(
-      request.topology, &where, boxes, /*origin=*/nullptr, request.groups);
+  std::optional<Topology> topology = request.topology(&where, boxes);
   if (!topology)
     return std::nullopt;
   std::optional<Collective> collective =

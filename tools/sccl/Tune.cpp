@@ -1,4 +1,4 @@
-//===- Tune.cpp - sccl tune -----------------------------------------------===//
+//===- Tune.cpp - sccl bench --tune ---------------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceFlags.h"
+#include "Tune.h"
+
 #include "Output.h"
-#include "Plans.h"
 #include "Progress.h"
 
 #include "sccl/Plan/SizeTables.h"
@@ -25,59 +25,21 @@
 
 using namespace sccl;
 using namespace sccl::driver;
-namespace cl = llvm::cl;
-
-static cl::SubCommand
-    command("tune", "Find the fastest program of a plan for each size");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.sccl"),
-                                  cl::Required, cl::sub(command));
-static cl::opt<std::string>
-    output("o", cl::desc("Plan to write; the same by default"),
-           cl::value_desc("FILE"), cl::sub(command));
-static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("8"), cl::sub(command));
-static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("64MiB"), cl::sub(command));
-static cl::opt<unsigned> factor("factor", cl::desc("From size to size"),
-                                cl::init(4), cl::sub(command));
-static cl::opt<Element> element("element", cl::desc("Element type"),
-                                cl::init(Element::F32), cl::sub(command));
-static cl::opt<Reduction> reduction("reduction", cl::desc("Reduction"),
-                                    cl::init(Reduction::Sum), cl::sub(command));
-static cl::opt<std::string> ranksAs("ranks-as",
-                                    cl::desc("threads or processes"),
-                                    cl::init("processes"), cl::sub(command));
-static cl::opt<std::string>
-    launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
-             cl::sub(command));
-static DeviceFlags device(command);
-static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
-                                 cl::init(20), cl::sub(command));
-static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
-                               cl::init(30), cl::sub(command));
-static cl::opt<bool> quiet("quiet", cl::desc("Do not show progress"),
-                           cl::sub(command));
-
-bool driver::tuneChosen() { return bool(command); }
-
-static uint64_t elementBytes() { return elementType(element).bytes; }
-
-static llvm::StringRef outputPath() { return output.empty() ? input : output; }
 
 namespace {
 /// Measures on one rank; all ranks take the same way through this.
 class Tuner {
 public:
-  Tuner(const LoadedPlan &plan, PlanRank &rank, const RankEnd &end)
-      : manifest(plan.view.manifest), rank(rank) {
-    if (end.rank == 0 && !quiet)
+  Tuner(const TuneRequest &tune, PlanRank &rank, const RankEnd &end)
+      : tune(tune), manifest(tune.plan.view.manifest), rank(rank) {
+    if (end.rank == 0)
       progress.emplace("tuning");
   }
 
-  /// Fills in `table` for `sizes` of a send buffer; returns an error or "".
-  std::string run(const std::vector<uint64_t> &sizes, plan::SizeTable &table) {
+  /// Fills in `table`; returns an error or "".
+  std::string run(plan::SizeTable &table) {
     uint64_t previous = 0;
-    for (uint64_t size : sizes) {
+    for (uint64_t size : tune.sizes) {
       std::optional<plan::SizeChoice> best;
       double bestSeconds = 0;
       if (std::string error = findBest(size, best, bestSeconds); !error.empty())
@@ -136,12 +98,12 @@ private:
   std::string findBest(uint64_t size, std::optional<plan::SizeChoice> &best,
                        double &bestSeconds) {
     MeasureRequest request;
-    request.element = elementType(element);
-    request.reduction = reduction;
-    request.count = size / manifest.sendSegments / elementBytes();
-    request.batches = batches;
+    request.element = elementType(tune.element);
+    request.reduction = tune.reduction;
+    request.count = size / manifest.sendSegments / request.element.bytes;
+    request.batches = tune.batches;
     request.launches = launchesForSize(size);
-    uint64_t segmentBytes = request.count * elementBytes();
+    uint64_t segmentBytes = request.count * request.element.bytes;
     std::vector<plan::SizeChoice> all = candidates(size, segmentBytes);
     std::vector<double> seconds(all.size(), 0);
     request.secondsLimit = secondsPerTurn;
@@ -213,6 +175,7 @@ private:
   /// Of the fastest one's time: who took longer gets no more turns.
   static constexpr double hopeless = 1.5;
   static constexpr double secondsPerTurn = 0.2;
+  const TuneRequest &tune;
   const plan::Manifest &manifest;
   PlanRank &rank;
   std::optional<Progress> progress; ///< of rank 0
@@ -220,8 +183,8 @@ private:
 } // namespace
 
 /// Puts `table` into the plan, in place of an earlier one for the same device.
-static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
-  Result<plan::Plan> read = plan::readPlan(loaded.file->getBuffer());
+static int writeTuned(const TuneRequest &request, plan::SizeTable table) {
+  Result<plan::Plan> read = plan::readPlan(request.plan.file->getBuffer());
   if (!read)
     return fail(read.error());
   plan::Plan &plan = *read;
@@ -236,48 +199,36 @@ static int writeTuned(const LoadedPlan &loaded, plan::SizeTable table) {
   Result<std::string> bytes = plan::serialize(plan);
   if (!bytes)
     return fail(bytes.error());
-  return writeFile(outputPath(), *bytes) ? Done : BadInput;
+  return writeFile(request.output, *bytes) ? Done : BadInput;
 }
 
 /// What one rank does. Rank 0 prints and writes.
-static int tuneRank(const LoadedPlan &plan, const std::vector<uint64_t> &sizes,
-                    RanksAs kind, const RankEnd &end) {
+static int tuneRank(const TuneRequest &request, const RankEnd &end) {
   auto report = [&](llvm::StringRef error) { return failOnRank(end, error); };
-  Result<std::unique_ptr<PlanRank>> rank =
-      PlanRank::create(plan.file->getBuffer(), plan.view.manifest, end,
-                       device.config(end.rank, timeout));
+  Result<std::unique_ptr<PlanRank>> rank = PlanRank::create(
+      request.plan.file->getBuffer(), request.plan.view.manifest, end,
+      request.device.config(end.rank, request.timeout));
   if (!rank)
     return report(rank.error());
   plan::SizeTable table;
-  std::string error = Tuner(plan, **rank, end).run(sizes, table);
+  std::string error = Tuner(request, **rank, end).run(table);
   if (!error.empty())
     return report(error);
   const char *target = "";
   scclQueryTarget((*rank)->comm(), &target);
   table.source = "measured";
   table.target = target;
-  table.ranksAs = ranksAsName(kind == RanksAs::Threads ? RanksAs::Threads
-                                                       : RanksAs::Processes);
-  return end.rank == 0 ? writeTuned(plan, std::move(table)) : Done;
+  bool areThreads = request.kind == RanksAs::Threads;
+  table.ranksAs =
+      ranksAsName(areThreads ? RanksAs::Threads : RanksAs::Processes);
+  return end.rank == 0 ? writeTuned(request, std::move(table)) : Done;
 }
 
-int driver::tuneMain() {
-  std::optional<LoadedPlan> plan = loadPlanToRun(input);
-  std::optional<std::vector<uint64_t>> sizes = sizesBetween(from, upTo, factor);
-  std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
-  if (!plan || !sizes || !kind ||
-      !reduces(plan->view.manifest, findGiven({&reduction})))
+int driver::tunePlan(TuneRequest request) {
+  const plan::Manifest &manifest = request.plan.view.manifest;
+  uint64_t least = manifest.sendSegments * elementType(request.element).bytes;
+  if (!dropEmpty(request.sizes, least) || !checkWritable(request.output))
     return BadInput;
-  if (batches == 0 || !(timeout > 0))
-    return fail("--batches must be at least 1 and --timeout more than 0");
-  if (!checkLaunchLimit(timeout))
-    return BadInput;
-  if (!device.check())
-    return BadInput;
-  if (!dropEmpty(*sizes, plan->view.manifest.sendSegments * elementBytes()) ||
-      !checkWritable(outputPath()))
-    return BadInput;
-  return startRanks(
-      plan->view.manifest.ranks, *kind, timeout,
-      [&](const RankEnd &end) { return tuneRank(*plan, *sizes, *kind, end); });
+  return startRanks(manifest.ranks, request.kind, request.timeout,
+                    [&](const RankEnd &end) { return tuneRank(request, end); });
 }

@@ -8,6 +8,7 @@
 #include "Arguments.h"
 #include "Driver.h"
 #include "Manual.h"
+#include "Overview.h"
 
 #include "sccl/Measure/Ranks.h"
 #include "sccl/Options/Help.h"
@@ -43,11 +44,11 @@ int main(int argc, char **argv) {
   sccl::registerLogOption();
   sccl::hideForeignOptions({"manual", "completion"});
   llvm::cl::SetVersionPrinter(printVersion);
-  if (!parseArguments(
-          argc, argv,
-          "sccl: optimal collective algorithms for your interconnect\n\n"
-          "  Exit codes: 0 done, 1 bad input or failed check, 2 proved\n"
-          "  unsatisfiable, 3 unknown (time or memory)\n"))
+  if (asksForOverview(argc, argv)) {
+    printOverview(llvm::outs());
+    return sccl::afterFlush(Done);
+  }
+  if (!parseArguments(argc, argv))
     return BadInput;
   if (std::string_view name = sccl::unknownMaker(); !name.empty())
     return fail("SCCL_WITHOUT_MAKER: there is no maker '" + std::string(name) +
@@ -56,20 +57,15 @@ int main(int argc, char **argv) {
     return sccl::afterFlush(*code);
   using Subcommand = std::pair<bool (*)(), int (*)()>;
   for (auto [chosen, run] :
-       {Subcommand{topoChosen, topoMain}, Subcommand{synthChosen, synthMain},
-        Subcommand{paretoChosen, paretoMain}, Subcommand{planChosen, planMain},
-        Subcommand{profileChosen, profileMain},
-        Subcommand{checkChosen, checkMain},
-        Subcommand{compileChosen, compileMain},
-        Subcommand{inspectChosen, inspectMain},
-        Subcommand{benchChosen, benchMain}, Subcommand{tuneChosen, tuneMain},
-        Subcommand{runChosen, runMain},
-        Subcommand{baselineChosen, baselineMain},
-        Subcommand{convertChosen, convertMain},
-        Subcommand{costChosen, costMain},
-        Subcommand{simulateChosen, simulateMain},
+       {Subcommand{machineChosen, machineMain},
+        Subcommand{planChosen, planMain}, Subcommand{paretoChosen, paretoMain},
+        Subcommand{synthChosen, synthMain},
         Subcommand{explainChosen, explainMain},
-        Subcommand{plotChosen, plotMain}, Subcommand{reportChosen, reportMain},
+        Subcommand{simulateChosen, simulateMain},
+        Subcommand{checkChosen, checkMain},
+        Subcommand{compileChosen, compileMain}, Subcommand{runChosen, runMain},
+        Subcommand{benchChosen, benchMain},
+        Subcommand{convertChosen, convertMain},
         Subcommand{demoChosen, demoMain}})
     if (chosen())
       return sccl::afterFlush(run());

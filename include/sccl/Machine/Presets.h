@@ -12,14 +12,14 @@
 
 namespace sccl {
 
-/// One entry of the list of presets, for `sccl topo`.
+/// One entry of the list of presets, for `sccl machine`.
 struct MachinePreset {
   std::string_view spec;        ///< "h100", or a pattern: "tpu-v5p:AxBxC"
   std::string_view description; ///< one line
   std::string_view source;      ///< of its numbers, one line
 };
 
-/// All presets, in the order `sccl topo` lists them.
+/// All presets, in the order `sccl machine` lists them.
 const std::vector<MachinePreset> &machinePresets();
 
 /// True if `spec` begins with the name of a preset.

@@ -113,13 +113,13 @@ private:
   std::vector<unsigned> slots;
 };
 
-/// One entry of the list of built-in topologies, for `sccl topo`.
+/// One entry of the list of built-in topologies, for `sccl machine`.
 struct BuiltinTopology {
   std::string_view spec;        ///< "dgx1", or a pattern such as "ring:N"
   std::string_view description; ///< one line
 };
 
-/// The built-in topologies in the order `sccl topo` lists them.
+/// The built-in topologies in the order `sccl machine` lists them.
 const std::vector<BuiltinTopology> &builtinTopologies();
 
 /// Builds the topology that `spec` names: "dgx1", "amd_z52", "ring:8",

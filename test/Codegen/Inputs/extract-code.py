@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 plan, target, to = sys.argv[1:]
-manifest = json.loads(subprocess.check_output(["sccl", "inspect", "--json", plan]))
+manifest = json.loads(subprocess.check_output(["sccl", "explain", "--contents", "--json", plan]))
 kernel = next(k for k in manifest["kernels"] if k["target"] == target)
 blob = manifest["blobs"][kernel["blob"]]
 data = pathlib.Path(plan).read_bytes()

@@ -8,8 +8,8 @@ complete_word() {
   _sccl
   echo "${COMP_WORDS[$#]} -> ${COMPREPLY[*]}"
 }
-complete_word top
-complete_word topo --box
+complete_word mach
+complete_word machine --box
 cd "$2" && touch "one two.mlir"
-complete_word plot one
+complete_word explain one
 echo "${#COMPREPLY[@]} file"

@@ -25,7 +25,7 @@ for name in ring4-all_reduce ring4-reduce_scatter line4-reduce ring4-all_gather;
   plans="$plans $PWD/$name.sccl"
 done
 for name in all_to_all broadcast; do
-  sccl synth --topology=mesh:4 --collective=$name --chunks=4 --steps=2 --rounds=2 \
+  sccl synth --machine=mesh:4 --collective=$name --chunks=4 --steps=2 --rounds=2 \
     -o $name.mlir > $name.log 2>&1
   sccl compile $name.mlir --target=mpi -o $name.sccl
   plans="$plans $PWD/$name.sccl"

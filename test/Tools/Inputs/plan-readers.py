@@ -4,7 +4,7 @@
 usage: plan-readers.py READER.py SEED MUTANTS FILE.sccl...
 
 Hashes are made anew, so that readers look at what they cover. Each mutant goes
-to READER.py, in this process, and to sccl inspect. Prints how many mutants each
+to READER.py, in this process, and to sccl explain --contents. Prints how many mutants each
 kind of damage made and how many were accepted, and fails if the two differ.
 """
 
@@ -149,7 +149,7 @@ def main(reader_path, seed, mutants, *paths):
             kind(rng, plan)
             mutant.write_bytes(plan.data)
             own = accepts(reader, plan.data)
-            if not comparison.agree(kind, f"{kind.__name__} {i}", own, ["sccl", "inspect", mutant]):
+            if not comparison.agree(kind, f"{kind.__name__} {i}", own, ["sccl", "explain", "--contents", mutant]):
                 pathlib.Path("differs.sccl").write_bytes(plan.data)
                 return 1
     comparison.report()

@@ -22,7 +22,7 @@ sccl run "$folder/pair-halves-all_reduce.sccl" $run --bytes=100000 --in-place
 echo "== bench and tune"
 sccl bench "$folder/pair-all_gather.sccl" --launcher=$mpi --from=64 --to=64 \
   --batches=1
-sccl tune "$folder/pair-all_gather.sccl" --launcher=$mpi --to=8 --batches=1 --quiet
+sccl bench --tune "$folder/pair-all_gather.sccl" --launcher=$mpi --to=8 --batches=1
 echo "== a plan for both runs through shared memory here"
 sccl compile "$inputs/pair-all_gather.mlir" --target=mpi --target=host \
   -o "$folder/both.sccl"

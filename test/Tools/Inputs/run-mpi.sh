@@ -25,8 +25,8 @@ sccl compile "$inputs/pair-halves-all_reduce.mlir" --target=host \
 echo "== bench"
 sccl bench "$folder/plan.sccl" --launcher=$mpi --to=64 --batches=1
 echo "== tune"
-sccl tune "$folder/plan.sccl" --launcher=$mpi --to=8 --batches=1 --quiet
+sccl bench --tune "$folder/plan.sccl" --launcher=$mpi --to=8 --batches=1
 echo "== MPI's own collective gives the same"
 mpirun.$mpi -n 2 sccl-bench-$mpi "$folder/plan.sccl" 131072 2
 echo "== links"
-sccl profile --ranks=2 --launcher=$mpi --bytes=64KiB --batches=2
+sccl machine --measure --ranks=2 --launcher=$mpi --bytes=64KiB --batches=2

@@ -1,11 +1,12 @@
-//===- Cost.cpp - sccl cost -----------------------------------------------===//
+//===- ModelTable.cpp - sccl simulate --model -----------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Driver.h"
+#include "ModelTable.h"
+
 #include "Output.h"
 #include "Subjects.h"
 #include "TopologyNotes.h"
@@ -20,30 +21,6 @@
 
 using namespace sccl;
 using namespace sccl::driver;
-namespace cl = llvm::cl;
-
-static cl::SubCommand command("cost", "Compare schedules in the cost model");
-static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE..."),
-                                    cl::OneOrMore, cl::sub(command));
-static cl::opt<double> alpha("alpha", cl::desc("Microseconds per step"),
-                             cl::init(usualMicroseconds), cl::sub(command));
-static cl::opt<double>
-    bandwidth("bandwidth", cl::desc("GB/s of a link of bandwidth 1 (1/beta)"),
-              cl::init(usualGigabytes), cl::sub(command));
-static cl::opt<std::string> from("from", cl::desc("Smallest send buffer"),
-                                 cl::init("1KiB"), cl::sub(command));
-static cl::opt<std::string> upTo("to", cl::desc("Largest send buffer"),
-                                 cl::init("1GiB"), cl::sub(command));
-static cl::opt<unsigned>
-    pieces("pieces",
-           cl::desc("Cut chunks of pipelined schedules into up to so many "
-                    "pieces, by size what is best (default: 1, that is, step "
-                    "by step)"),
-           cl::init(1), cl::sub(command));
-static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
-                          cl::sub(command));
-
-bool driver::costChosen() { return bool(command); }
 
 namespace {
 struct NamedCost {
@@ -56,6 +33,7 @@ struct NamedCost {
   Cost cost;
   /// Of a pipelined schedule, if it may be cut into pieces.
   std::optional<PipelinedCost> pipelined;
+  unsigned mostPieces;            ///< of a chunk
   std::optional<CostModel> model; ///< by the clock in the file
 };
 
@@ -71,7 +49,8 @@ static unsigned piecesOf(const NamedCost &named, const CostModel &model,
                          uint64_t bytes) {
   if (!named.pipelined)
     return 1;
-  unsigned count = model.bestPieces(*named.pipelined, double(bytes), pieces);
+  unsigned count =
+      model.bestPieces(*named.pipelined, double(bytes), named.mostPieces);
   bool pays = model.microseconds(*named.pipelined, double(bytes), count) <
               model.microseconds(named.cost, double(bytes));
   return pays ? count : 1;
@@ -103,7 +82,8 @@ static std::optional<CostModel> modelIn(coll::ScheduleOp op,
 
 /// The costs of all schedules in a file; prints an error and returns nothing if
 /// it cannot be read or has none.
-static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
+static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path,
+                                                     unsigned pieces) {
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module = session.parseSchedules(path);
   if (!module)
@@ -123,7 +103,7 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path) {
     costs.push_back({(path + ":@" + op.getSymName()).str(),
                      describe(collective), claim.collectivePrint,
                      problem->topology.name(), claim.topologyPrint,
-                     costOf(schedule, collective), pipelined,
+                     costOf(schedule, collective), pipelined, pieces,
                      modelIn(op, problem->topology)});
   }
   if (costs.empty()) {
@@ -166,13 +146,19 @@ static std::string markOf(const std::vector<NamedCost> &costs, size_t i) {
   return " on " + costs[i].topology + ", another topology than that of [0]";
 }
 
+static bool areInPieces(const std::vector<NamedCost> &costs) {
+  return llvm::any_of(costs, [](const NamedCost &named) {
+    return named.pipelined.has_value();
+  });
+}
+
 /// Which is best from which size on. With pieces, whose best number depends on
 /// the size, only the sizes asked for are looked at.
 static std::vector<BestAtSize> select(const std::vector<NamedCost> &costs,
                                       const CostModel &model,
                                       const std::vector<uint64_t> &sizes) {
   std::vector<BestAtSize> ranges;
-  if (pieces == 1) {
+  if (!areInPieces(costs)) {
     std::vector<Cost> plain;
     for (const NamedCost &named : costs)
       plain.push_back(named.cost);
@@ -256,7 +242,7 @@ static void printJson(const std::vector<NamedCost> &costs,
         {"microseconds", std::move(times)},
         {"alpha_microseconds", model.alphaMicroseconds},
         {"gigabytes_per_second", 1e-3 / model.betaMicrosecondsPerByte}};
-    if (pieces > 1)
+    if (areInPieces(costs))
       object["pieces"] = std::move(counts);
     print(std::move(object));
   }
@@ -267,53 +253,28 @@ static void printJson(const std::vector<NamedCost> &costs,
                  {"cost", costs[range.best].cost.bandwidth.str()}});
 }
 
-bool driver::isLatency(double microseconds) {
-  return microseconds >= 0 && microseconds <= 1e9;
-}
-
-bool driver::isBandwidth(double gigabytes) {
-  return gigabytes >= 1e-6 && gigabytes <= 1e9;
-}
-
-std::optional<CostModel> driver::makeCostModel(double alpha, double bandwidth) {
-  if (isLatency(alpha) && isBandwidth(bandwidth))
-    return CostModel{alpha, 1 / (bandwidth * 1e3)};
-  fail("--alpha must be from 0 to 1e9 microseconds, and --bandwidth from 1e-6 "
-       "to 1e9 GB/s");
-  return std::nullopt;
-}
-
-int driver::costMain() {
-  std::optional<std::vector<uint64_t>> sizes = sizesByFour(from, upTo);
-  if (!sizes)
-    return BadInput;
-  std::optional<CostModel> model = makeCostModel(alpha, bandwidth);
-  if (!model)
-    return BadInput;
+int driver::printModelTable(const ModelTableRequest &request) {
   constexpr unsigned mostPieces = 1u << 20;
-  if (pieces == 0 || pieces > mostPieces)
+  if (request.pieces == 0 || request.pieces > mostPieces)
     return fail("--pieces must be between 1 and " + llvm::Twine(mostPieces));
   std::vector<NamedCost> costs;
-  for (const std::string &path : inputs) {
-    std::optional<std::vector<NamedCost>> more = costsIn(path);
+  for (const std::string &path : request.inputs) {
+    std::optional<std::vector<NamedCost>> more = costsIn(path, request.pieces);
     if (!more)
       return BadInput;
     costs.insert(costs.end(), more->begin(), more->end());
   }
   if (!areComparable(costs))
     return BadInput;
-  if (pieces > 1 && llvm::none_of(costs, [](const NamedCost &named) {
-        return named.pipelined.has_value();
-      }))
+  if (request.pieces > 1 && !areInPieces(costs))
     return fail("--pieces is for pipelined schedules, and none is one");
-  bool isGiven = alpha.getNumOccurrences() || bandwidth.getNumOccurrences();
-  if (costs.front().model && !isGiven)
-    model = costs.front().model;
-  if (!json)
-    out() << clockText(*model, isGiven               ? "as given"
-                               : costs.front().model ? "as the file says"
-                                                     : "assumed")
+  const std::optional<CostModel> &own = costs.front().model;
+  CostModel model = request.model.value_or(own.value_or(usualModel));
+  if (!request.json)
+    out() << clockText(model, request.model ? "as given"
+                              : own         ? "as the file says"
+                                            : "assumed")
           << '\n';
-  (json ? printJson : printTable)(costs, *model, *sizes);
+  (request.json ? printJson : printTable)(costs, model, request.sizes);
   return Done;
 }

@@ -1,10 +1,11 @@
-//===- Inspect.cpp - sccl inspect -----------------------------------------===//
+//===- PlanContents.cpp - What plans hold ---------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "Explain.h"
 #include "Output.h"
 #include "Plans.h"
 #include "WrongFile.h"
@@ -21,15 +22,6 @@
 
 using namespace sccl;
 using namespace sccl::driver;
-namespace cl = llvm::cl;
-
-static cl::SubCommand command("inspect", "Print what a plan holds");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE.sccl"),
-                                  cl::Required, cl::sub(command));
-static cl::opt<bool> json("json", cl::desc("Print the manifest as JSON"),
-                          cl::sub(command));
-
-bool driver::inspectChosen() { return bool(command); }
 
 bool driver::isPlanFile(llvm::StringRef path) {
   return path.ends_with(".sccl");
@@ -234,8 +226,8 @@ static int printJSON(const plan::PlanView &view) {
   return Done;
 }
 
-int driver::inspectMain() {
-  std::optional<LoadedPlan> plan = loadPlan(input);
+int driver::printContents(llvm::StringRef path, bool json) {
+  std::optional<LoadedPlan> plan = loadPlan(path);
   if (!plan)
     return BadInput;
   if (json)

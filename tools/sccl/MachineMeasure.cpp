@@ -1,4 +1,4 @@
-//===- Profile.cpp - sccl profile -----------------------------------------===//
+//===- MachineMeasure.cpp - sccl machine --measure ------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,38 +25,40 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-static cl::SubCommand
-    command("profile", "Measure the links of a machine, one of each class");
-static cl::opt<std::string>
-    machineName(cl::Positional, cl::desc("[MACHINE: a name or an .mlir file]"),
-                cl::sub(command));
+static cl::opt<bool>
+    measures("measure",
+             cl::desc("Measure the links, one of each class, and with -o write "
+                      "the machine with these numbers"),
+             cl::sub(machineCommand()));
 static cl::opt<unsigned>
     hostRanks("ranks", cl::desc("In place of a machine: ranks of this host"),
-              cl::sub(command));
+              cl::sub(machineCommand()));
 static cl::opt<std::string>
     ranksAs("ranks-as", cl::desc("threads or processes (the default)"),
-            cl::init("processes"), cl::sub(command));
+            cl::init("processes"), cl::sub(machineCommand()));
 static cl::opt<std::string>
     launcher("launcher", cl::desc("Ranks of mpirun: mpi, openmpi or mpich"),
-             cl::sub(command));
-static DeviceFlags device(command);
+             cl::sub(machineCommand()));
+static DeviceFlags device(machineCommand());
 static cl::opt<std::string>
     target("target", cl::desc("Chip of --device, as sm_90 or gfx942"),
-           cl::sub(command));
+           cl::sub(machineCommand()));
 static cl::opt<std::string> size("bytes", cl::desc("The longest message"),
-                                 cl::init("32MiB"), cl::sub(command));
+                                 usually("32MiB"), cl::sub(machineCommand()));
 static cl::opt<unsigned> batches("batches", cl::desc("Timed; the best counts"),
-                                 cl::init(20), cl::sub(command));
+                                 usually(20), cl::sub(machineCommand()),
+                                 cl::Hidden);
 static cl::opt<double> timeout("timeout", cl::desc("Seconds for one launch"),
-                               cl::init(30), cl::sub(command));
-static cl::opt<bool> json("json", cl::desc("Print the numbers as JSON"),
-                          cl::sub(command));
-static cl::opt<std::string> output("o",
-                                   cl::desc("Write the machine with the "
-                                            "measured numbers here"),
-                                   cl::value_desc("FILE"), cl::sub(command));
+                               usually(30), cl::sub(machineCommand()),
+                               cl::Hidden);
 
-bool driver::profileChosen() { return bool(command); }
+bool driver::isMeasuring() { return measures; }
+
+std::string driver::findMeasureOption() {
+  std::string option = findGiven(
+      {&hostRanks, &ranksAs, &launcher, &target, &size, &batches, &timeout});
+  return option.empty() ? device.findGiven() : option;
+}
 
 namespace {
 /// A machine, and plans that measure its links.
@@ -70,9 +72,9 @@ struct Profile {
 } // namespace
 
 /// What is wrong with the options; empty if nothing.
-static std::string findMistake() {
-  if (machineName.empty() == !hostRanks.getNumOccurrences())
-    return "expected a machine or --ranks, one of them";
+static std::string findMistake(llvm::StringRef name) {
+  if ((name.empty() && !isImport()) == !hostRanks.getNumOccurrences())
+    return "--measure needs a machine or --ranks, one of them";
   if (batches == 0 || !(timeout > 0))
     return "--batches must be at least 1 and --timeout more than 0";
   if (device.isGPU() == target.empty())
@@ -80,27 +82,33 @@ static std::string findMistake() {
   return "";
 }
 
-/// Prints an error and returns nothing if there is no such machine, or its
-/// links cannot be measured.
-static std::optional<Profile> prepare(uint64_t bytes, bool messages) {
-  std::optional<Machine> machine;
+/// Prints an error and returns nothing if there is none.
+static std::optional<Machine> machineToMeasure(llvm::StringRef name) {
   if (hostRanks.getNumOccurrences()) {
     Result<Machine> made = makeHostMachine(hostRanks);
-    if (!made) {
-      fail(made.error());
-      return std::nullopt;
-    }
-    machine = std::move(*made);
-  } else {
-    machine = loadMachine(machineName);
-  }
-  if (!machine)
-    return std::nullopt;
-  Result<Derivation> derivation = deriveTopology(*machine);
-  if (!derivation) {
-    fail(derivation.error());
+    if (made)
+      return std::move(*made);
+    fail(made.error());
     return std::nullopt;
   }
+  if (!isImport())
+    return loadMachine(name);
+  std::optional<Imported> imported = importFiles();
+  if (imported && !imported->machine)
+    fail(imported->problem);
+  return imported ? std::move(imported->machine) : std::nullopt;
+}
+
+/// Prints an error and returns nothing if there is no such machine, or its
+/// links cannot be measured.
+static std::optional<Profile> prepare(llvm::StringRef name, uint64_t bytes,
+                                      bool messages) {
+  std::optional<Machine> machine = machineToMeasure(name);
+  if (!machine || !applyNetwork(*machine) || !applyFaults(*machine))
+    return std::nullopt;
+  std::optional<Derivation> derivation = derive(*machine);
+  if (!derivation)
+    return std::nullopt;
   std::vector<LinkClass> classes = classifyLinks(*derivation);
   auto idle = compileLinkProbe(derivation->topology, std::nullopt,
                                target.getValue(), messages);
@@ -151,7 +159,7 @@ static std::string formatRate(double gigabytes) {
 }
 
 static void print(const Profile &profile,
-                  const std::vector<LinkMeasurement> &measurements) {
+                  const std::vector<LinkMeasurement> &measurements, bool json) {
   const Topology &topology = profile.derivation.topology;
   if (!json)
     out() << llvm::formatv("{0,-32} {1,7} {2,10} {3,12} {4,10} {5,10}\n",
@@ -184,8 +192,8 @@ static void print(const Profile &profile,
 }
 
 /// What one rank does. Rank 0 prints and writes.
-static int profileRank(const Profile &profile, llvm::StringRef source,
-                       const RankEnd &end) {
+static int measureRank(const Profile &profile, llvm::StringRef source,
+                       llvm::StringRef output, bool json, const RankEnd &end) {
   Result<std::vector<LinkMeasurement>> measurements = measure(profile, end);
   if (end.rank != 0)
     return measurements ? Done : BadInput;
@@ -195,14 +203,15 @@ static int profileRank(const Profile &profile, llvm::StringRef source,
       withMeasurements(profile.derivation, *measurements, source.str());
   if (!measured)
     return fail(measured.error());
-  if (output.getNumOccurrences() && !writeFile(output, machineText(*measured)))
+  if (!output.empty() && !writeFile(output, machineText(*measured)))
     return BadInput;
-  print(profile, *measurements);
+  print(profile, *measurements, json);
   return Done;
 }
 
-int driver::profileMain() {
-  if (std::string mistake = findMistake(); !mistake.empty())
+int driver::measureMachine(llvm::StringRef name, llvm::StringRef output,
+                           bool json) {
+  if (std::string mistake = findMistake(name); !mistake.empty())
     return fail(mistake);
   std::optional<uint64_t> bytes = readBytes("--bytes", size);
   if (!bytes)
@@ -212,13 +221,14 @@ int driver::profileMain() {
   std::optional<RanksAs> kind = chooseRanksAs(ranksAs, launcher);
   if (!kind || !device.check())
     return BadInput;
-  std::optional<Profile> profile = prepare(*bytes, isMPI(*kind));
+  std::optional<Profile> profile = prepare(name, *bytes, isMPI(*kind));
   if (!profile)
     return BadInput;
   std::string source = "measured on " + device.name() + ", ranks as " +
                        ranksAsName(*kind).str() + ", up to " +
                        formatBytes(*bytes);
-  return startRanks(
-      profile->derivation.topology.numRanks(), *kind, timeout,
-      [&](const RankEnd &end) { return profileRank(*profile, source, end); });
+  return startRanks(profile->derivation.topology.numRanks(), *kind, timeout,
+                    [&](const RankEnd &end) {
+                      return measureRank(*profile, source, output, json, end);
+                    });
 }

@@ -1,4 +1,4 @@
-//===- Topo.cpp - sccl topo -----------------------------------------------===//
+//===- Machine.cpp - sccl machine -----------------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +8,7 @@
 #include "Arguments.h"
 #include "MachineFlags.h"
 #include "Output.h"
+#include "TopologyNotes.h"
 
 #include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollMachine.h"
@@ -25,26 +26,27 @@ using namespace sccl;
 using namespace sccl::driver;
 namespace cl = llvm::cl;
 
-llvm::cl::SubCommand &driver::topoCommand() {
+llvm::cl::SubCommand &driver::machineCommand() {
   static cl::SubCommand command(
-      "topo", "List the built-in topologies and machines, print one, or import "
-              "one");
+      "machine", "List machines and topologies, print one, import one, or "
+                 "measure its links");
   return command;
 }
 static cl::opt<std::string> name(cl::Positional, cl::desc("[NAME|FILE]"),
-                                 cl::sub(topoCommand()));
-static cl::opt<std::string> output("o", cl::desc("Write the topology here"),
+                                 cl::sub(machineCommand()));
+static cl::opt<std::string> output("o", cl::desc("Write it here"),
                                    cl::value_desc("FILE"), cl::init("-"),
-                                   cl::sub(topoCommand()));
+                                   cl::sub(machineCommand()));
 
 static cl::opt<bool>
-    asMachine("machine",
-              cl::desc("Print a coll.machine in place of its topology"),
-              cl::sub(topoCommand()));
-static cl::opt<bool> json("json", cl::desc("Print what was imported as JSON"),
-                          cl::sub(topoCommand()));
+    asTopology("as-topology",
+               cl::desc("Print the topology of a machine in its place"),
+               cl::sub(machineCommand()));
+static cl::opt<bool>
+    json("json", cl::desc("Print what was imported or measured as JSON"),
+         cl::sub(machineCommand()));
 
-bool driver::topoChosen() { return bool(topoCommand()); }
+bool driver::machineChosen() { return bool(machineCommand()); }
 
 static void listNames() {
   for (const BuiltinTopology &builtin : builtinTopologies())
@@ -128,18 +130,25 @@ static int printMachine(Machine machine) {
     return BadInput;
   std::string text =
       asComment(describe(machine) + derivationText(*derivation)) +
-      (asMachine ? machineText(machine)
-                 : topologyText(derivation->topology, ranksByBox(machine)));
+      (asTopology ? topologyText(derivation->topology, ranksByBox(machine))
+                  : machineText(machine));
   return writeFile(output, text) ? Done : BadInput;
 }
 
 /// What is wrong with the options, or nothing.
 static std::string findMistake() {
+  if (isMeasuring()) {
+    if (asTopology)
+      return "--as-topology and --measure exclude each other";
+    return isImport() ? "" : findIdleImportOption(name);
+  }
+  if (std::string idle = findMeasureOption(); !idle.empty())
+    return idle + " needs --measure";
   if (isImport()) {
     if (!name.empty())
       return "--import or --probe, and the name '" + name +
              "' exclude each other";
-    std::string idle = asMachine ? "--machine" : findDerivationOption();
+    std::string idle = asTopology ? "--as-topology" : findDerivationOption();
     return json && !idle.empty()
                ? idle + " is for the text of a machine or topology, and --json "
                         "prints what was read"
@@ -149,14 +158,14 @@ static std::string findMistake() {
     return "--json is for what --import and --probe read";
   if (std::string idle = findIdleImportOption(name); !idle.empty())
     return idle;
-  std::string idle = findGiven({&asMachine, &output});
+  std::string idle = findGiven({&asTopology, &output});
   if (idle.empty())
     idle = findMachineOption();
   if (name.empty() && !idle.empty())
     return idle + " needs a topology or a machine: a name, a file or --import";
   bool isTopology = !isMachinePreset(name) && makeBuiltinTopology(name);
-  if ((asMachine || !findMachineOption().empty()) && isTopology)
-    return "'" + name + "' is a topology, and the options are for machines";
+  if (std::string option = findMachineOption(); !option.empty() && isTopology)
+    return option + " is for machines, and '" + name + "' is a topology";
   return "";
 }
 
@@ -177,26 +186,28 @@ static int printImported() {
   return writeFile(output, text) ? Done : BadInput;
 }
 
-int driver::topoMain() {
+int driver::machineMain() {
   if (std::string mistake = findMistake(); !mistake.empty())
     return fail(mistake);
+  if (isMeasuring())
+    return measureMachine(
+        name, output.getNumOccurrences() ? output.getValue() : "", json);
   if (isImport())
     return printImported();
   if (name.empty()) {
     listNames();
     return Done;
   }
-  if (asMachine || !findMachineOption().empty()) {
-    std::optional<Machine> machine = loadMachine(name);
-    return machine ? printMachine(std::move(*machine)) : BadInput;
-  }
-  RankGroups boxes;
-  Origin origin;
-  std::optional<Topology> topology =
-      loadTopology(name, /*where=*/nullptr, &boxes, &origin);
-  if (!topology)
+  std::optional<Wiring> wiring = loadWiring(name);
+  if (!wiring)
     return BadInput;
-  if (origin.machine)
-    return printMachine(std::move(*origin.machine));
-  return writeFile(output, topologyText(*topology, boxes)) ? Done : BadInput;
+  bool needsMachine = !findMachineOption().empty();
+  if (wiring->machine && (needsMachine || !asTopology || !wiring->topology))
+    return printMachine(std::move(*wiring->machine));
+  if (needsMachine)
+    return fail("'" + name + "' holds no machine");
+  noteUnlimitedLinks(*wiring->topology);
+  return writeFile(output, topologyText(*wiring->topology, wiring->boxes))
+             ? Done
+             : BadInput;
 }
