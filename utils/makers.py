@@ -5,6 +5,7 @@
     utils/makers.py [--sccl=build/bin/sccl] [-o FILE]     answers and times, as JSON
     utils/makers.py --compare BEFORE.json AFTER.json      what changed
     utils/makers.py --table FOLDER                        docs/Makers.md: each maker left out
+    utils/makers.py --constants FOLDER                    the same: each constant halved, doubled
 
 A question is a call of `sccl pareto`, `synth` or `plan`. Half of them are of machines that
 people know, the other half of machines and collectives that a seeded generator draws. A gap
@@ -14,6 +15,7 @@ two minutes has no answer.
 """
 
 import argparse
+import glob
 import json
 import os
 import random
@@ -169,12 +171,12 @@ def random_questions(folder, seed=34, count=72):
         yield question
 
 
-def ask(sccl, question, without):
+def ask(sccl, question, without="", constant="", limit=120):
     """The answer to a question: costs by steps or size, bounds likewise, status and time."""
-    environment = dict(os.environ, SCCL_WITHOUT_MAKER=without)
+    environment = dict(os.environ, SCCL_WITHOUT_MAKER=without, SCCL_CONSTANT=constant)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     run = subprocess.run([sccl, *question, "--json"], capture_output=True, text=True, env=environment,
-                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (120, 120)))
+                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit)))
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     costs, bounds, points, status = {}, {}, [], str(run.returncode)
     for line in map(json.loads, filter(lambda text: text.startswith("{"), run.stdout.splitlines())):
@@ -191,7 +193,8 @@ def ask(sccl, question, without):
             status = line["status"]
             points.append([line["chunks"], line["steps"], line["rounds"], line["engine"]])
     return {"question": " ".join(question), "status": status, "seconds": round(seconds, 3),
-            "costs": costs, "bounds": bounds, "points": points}
+            "costs": costs, "bounds": bounds, "points": points,
+            "read": re.findall("^constant: (.*)$", run.stderr, re.MULTILINE)}
 
 
 def list_makers():
@@ -210,20 +213,24 @@ def concerns(question, maker):
     return command in commands[stage] and (collectives == "*" or kind in collectives.split(", "))
 
 
-def run_all(sccl, without=""):
+def each_question():
+    """Each question, as a command, by what it is called, and whether it was drawn."""
     with tempfile.TemporaryDirectory() as folder:
         known = list(known_questions())
-        drawn = list(random_questions(folder))
-        maker = next((maker for maker in list_makers() if maker[0] == without), None)
-        answers = []
-        for number, question in enumerate(known + drawn):
-            if maker and not concerns(question, maker):
-                continue
-            answer = ask(sccl, question, without)
-            answer["question"] = answer["question"].replace(folder + "/", "")
-            answer["drawn"] = number >= len(known)
-            answers.append(answer)
-        return answers
+        for number, question in enumerate(known + list(random_questions(folder))):
+            yield question, " ".join(question).replace(folder + "/", ""), number >= len(known)
+
+
+def run_all(sccl, without="", constant="", limits=None):
+    """Answers to all questions, or to those of `limits`, each in as many seconds."""
+    maker = next((maker for maker in list_makers() if maker[0] == without), None)
+    answers = []
+    for question, name, drawn in each_question():
+        if (maker and not concerns(question, maker)) or (limits is not None and name not in limits):
+            continue
+        answer = ask(sccl, question, without, constant, limits[name] if limits else 120)
+        answers.append(dict(answer, question=name, drawn=drawn))
+    return answers
 
 
 def cost_at(answer, key):
@@ -287,29 +294,79 @@ def cells_of(half):
             f"{100 * (half['seconds'] / half['before'] - 1):+.0f} %")
 
 
+def kept(folder, name, answer):
+    """What `folder` holds by that name, or else `answer()`, which it holds then."""
+    path = os.path.join(folder, f"{name}.json")
+    if not os.path.exists(path):
+        answers = answer()
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(answers, file, indent=1)
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def write_table(sccl, folder):
     """Asks with and without each maker what `folder` does not hold yet, and prints the table."""
-    def answers(without):
-        path = os.path.join(folder, f"{without or 'all'}.json")
-        if not os.path.exists(path):
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(run_all(sccl, without), file, indent=1)
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
-
-    before = answers("")
+    before = kept(folder, "all", lambda: run_all(sccl))
     print("| without | asked for | how it works | known: worse | gap | time | random: worse | gap | time |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, stage, collectives, how in list_makers():
-        halves, _ = compare(before, answers(name))
+        halves, _ = compare(before, kept(folder, name, lambda: run_all(sccl, name)))
         kinds = "all" if collectives == "*" else collectives
         print(f"| {name} | {stage}: {kinds} | {how} | {cells_of(halves[False])} | {cells_of(halves[True])} |")
+
+
+def list_constants():
+    """Of each constant: its stage, name, value and what it is."""
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(__file__), "../lib/*/Constants.h"))):
+        with open(path, encoding="utf-8") as file:
+            for name, value, about in re.findall(
+                    r'^SCCL_CONSTANT\(\s*\w+, (\w+), ([^,]*),\s*"([^"]*)"\)', file.read(), re.MULTILINE):
+                number = eval(re.sub(r"\w+_t|'|(?<=\d)u", "", value), {"__builtins__": {}})
+                yield os.path.basename(os.path.dirname(path)), name, number, about
+
+
+def scaled(value, factor):
+    """`value` times the factor; of what is near one, as ratios are, the distance from that."""
+    if value != int(value) and 0.9 < value < 1.5:
+        return 1 + (value - 1) * factor
+    return value * factor if value != int(value) else int(value * factor)
+
+
+def write_constants(sccl, folder, seconds):
+    """Halves and doubles each constant, asks those questions that read it and take less than
+    `seconds` otherwise, and prints the table: questions worse, the largest change of a gap, time."""
+    first = kept(folder, "read", lambda: run_all(sccl, constant="?"))
+    usual = {answer["question"]: answer for answer in kept(
+        folder, "usual", lambda: run_all(sccl, limits={
+            answer["question"]: 60 for answer in first if answer["seconds"] < seconds}))}
+    print("| stage | constant | value | what | read by | halved: worse | gap | time "
+          "| doubled: worse | gap | time |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    for stage, name, value, about in list_constants():
+        reads = [answer["question"] for answer in first if name in answer["read"]]
+        limits = {question: int(2 + 4 * usual[question]["seconds"])
+                  for question in reads if question in usual}
+        cells = []
+        for factor in (0.5, 2):
+            other = scaled(value, factor)
+            after = kept(folder, f"{name}-{other}", lambda: run_all(
+                sccl, constant=f"{name}={other}", limits=limits)) if limits else []
+            before = [usual[answer["question"]] for answer in after]
+            changes = [gap_of(new, old) - gap_of(old, old) for old, new in zip(before, after)]
+            seconds = [sum(answer["seconds"] for answer in answers) for answers in (before, after)]
+            cells.append(f"{sum(each > 0.01 for each in changes)} of {len(after)} | "
+                         f"{100 * max(changes, key=abs):+.1f} | {100 * (seconds[1] / seconds[0] - 1):+.0f} %"
+                         if after else "| | ")
+        print(f"| {stage} | {name} | {value:g} | {about} | {len(reads)} | {' | '.join(cells)} |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sccl", default="build/bin/sccl")
     parser.add_argument("--table", metavar="FOLDER", help="where answers are kept")
+    parser.add_argument("--constants", metavar="FOLDER", help="likewise")
+    parser.add_argument("--seconds", type=float, default=1, help="of the longest question, for constants")
     parser.add_argument("-o", metavar="FILE", help="where the answers go")
     parser.add_argument("--compare", nargs=2, metavar="FILE")
     args = parser.parse_args()
@@ -317,6 +374,8 @@ def main():
         print_comparison(*[json.load(open(name, encoding="utf-8")) for name in args.compare])
     elif args.table:
         write_table(args.sccl, args.table)
+    elif args.constants:
+        write_constants(args.sccl, args.constants, args.seconds)
     else:
         answers = run_all(args.sccl)
         print(f"{len(answers)} questions, {sum(each['seconds'] for each in answers):.1f} s")

@@ -13,6 +13,7 @@
 
 #include "CellModel.h"
 
+#include "Bounds/Constants.h"
 #include "CellPaths.h"
 #include "Optimize/ExactVertex.h"
 #include "PriceList.h"
@@ -452,23 +453,18 @@ std::optional<PriceProof> bounds::proveByCells(const Topology &topology,
                                                const CellQuestion &question,
                                                RankSymmetry &symmetry,
                                                const Deadline &deadline) {
-  // Fractions get longer with every elimination, and the checker may look at
-  // all links for each target, though rarely at many.
-  constexpr size_t largest = 1500;
-  constexpr uint64_t maxChecked = uint64_t(1) << 30;
-  // Links are put into classes for each tree: 2^26 of them take half a minute.
-  constexpr uint64_t maxClassified = uint64_t(1) << 26;
   uint64_t checked = uint64_t(topology.links().size()) * topology.numRanks();
-  if (question.withPaths && checked * question.steps > maxChecked)
+  if (question.withPaths && checked * question.steps > tuned::mostCellChecks())
     return std::nullopt;
   if (!hasCellModel(collective) || hasEqualLimits(topology))
     return std::nullopt;
-  size_t maxColumns =
-      std::min(question.withPaths ? largest / 8 : largest, question.maxColumns);
+  size_t maxColumns = std::min(question.withPaths ? tuned::mostCellColumns() / 8
+                                                  : tuned::mostCellColumns(),
+                               question.maxColumns);
   // Links into and out of the root of a tree are not alike.
   size_t trees = countTrees(symmetry);
   if (2 * trees * question.steps > maxColumns ||
-      trees * topology.links().size() > maxClassified)
+      trees * topology.links().size() > tuned::mostClassified())
     return std::nullopt;
   bool backward = collective.combining();
   std::optional<Topology> reversed;

@@ -16,6 +16,7 @@
 
 #include "ChunkSearch.h"
 
+#include "Bounds/Constants.h"
 #include "Certify.h"
 #include "PriceList.h"
 #include "Refutation.h"
@@ -99,9 +100,8 @@ Link ChunkSearch::linkOf(size_t link) const {
 }
 
 bool ChunkSearch::isPossible() const {
-  constexpr size_t maxSends = 2000;
   return hasOneKind && !problem.anySteps && !problem.pipelined &&
-         question.prices.size() <= maxSends;
+         question.prices.size() <= tuned::mostSearchedSends();
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,7 +165,6 @@ PriceChoice ChunkSearch::equalPrices(const Rational &target) const {
 /// no small numbers.
 std::optional<PriceChoice>
 ChunkSearch::choosePrices(const Rational &above) const {
-  constexpr int64_t maxValue = 1000;
   constexpr double margin = 1e-6;
   LinearProgram program;
   unsigned numPrices = unsigned(orbits.sizes.size() * steps);
@@ -193,7 +192,8 @@ ChunkSearch::choosePrices(const Rational &above) const {
       1 < solution.optimum * (above.toDouble() + margin))
     return std::nullopt;
   solution.values.resize(numPrices);
-  auto factor = findCommonDenominator(solution.values, maxValue);
+  auto factor =
+      findCommonDenominator(solution.values, tuned::mostSearchPrice());
   if (!factor)
     return std::nullopt;
   PriceChoice choice{{}, *factor};

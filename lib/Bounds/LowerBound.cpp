@@ -12,6 +12,7 @@
 
 #include "sccl/Bounds/LowerBound.h"
 
+#include "Bounds/Constants.h"
 #include "CellModel.h"
 #include "Certify.h"
 #include "ChunkSearch.h"
@@ -60,10 +61,6 @@ static std::vector<TreeRules> programsFor(const Problem &problem) {
     return {TreeRules::WithPaths, TreeRules::ArrivalsOnly};
   return {TreeRules::ArrivalsOnly, TreeRules::WithPaths};
 }
-
-/// With more ranks, bounds on sums are those of what spreads one rank's part:
-/// programs of all trees take tens of seconds.
-static constexpr unsigned maxSummedRanks = 64;
 
 struct LowerBounds::State {
   const Topology &topology;
@@ -267,9 +264,8 @@ LowerBounds::State::bySearch(Certificate claim, const Rational &above,
                              const LowerBoundOptions &options,
                              const Deadline &deadline) {
 #ifdef SCCL_HAVE_CADICAL
-  constexpr uint64_t maxWork = 20'000'000;
   Deadline search({deadline.remainingLimit(),
-                   std::min(deadline.remainingWork(), maxWork),
+                   std::min(deadline.remainingWork(), tuned::searchWork()),
                    options.interrupt});
   auto found = boundBySearch(*problem, collective, std::move(claim), topology,
                              above, *options.target, search);
@@ -302,19 +298,19 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   if (auto found = state->byCells(options, steps, deadline, best))
     return std::move(*found);
   // The paths of all trees would be too many parts to tell apart.
-  bool isLast =
-      topology.links().size() * uint64_t(topology.numRanks()) > maxParts;
+  bool isLast = topology.links().size() * uint64_t(topology.numRanks()) >
+                tuned::mostParts();
   if (best && (isLast || !isWanted(best)))
     return std::move(*best);
   // To list them all would take longer than to say so.
-  bool isTooLarge = !best && state->countParts() > maxParts;
-  if (isTooLarge || (!best && topology.numRanks() > maxSummedRanks))
+  bool isTooLarge = !best && state->countParts() > tuned::mostParts();
+  if (isTooLarge || (!best && topology.numRanks() > tuned::mostProgramRanks()))
     best = state->bySpreading(steps, options, deadline);
   if (best && collective.kind() == CollectiveKind::AllReduce)
     return std::move(*best);
   if (isTooLarge)
     return Error{"the linear program would have more than " +
-                 std::to_string(maxParts) + " parts"};
+                 std::to_string(tuned::mostParts()) + " parts"};
   std::string why = state->byPrograms(steps, options, claim, deadline, best);
   if (!best)
     return Error{why};
@@ -333,10 +329,9 @@ Result<LowerBound> sccl::availableBound(const Topology &topology,
   Result<LowerBound> bound = lowerBound(topology, collective, steps, options);
   // On few ranks, what holds for some steps is seldom less than what holds for
   // any. On many, programs get weaker, and prices are rounded.
-  bool isClose =
-      bound &&
-      (options.pipelined || !bound->value ||
-       (bound->isOptimumOfProgram && topology.numRanks() <= maxSummedRanks));
+  bool isClose = bound && (options.pipelined || !bound->value ||
+                           (bound->isOptimumOfProgram &&
+                            topology.numRanks() <= tuned::mostProgramRanks()));
   if (isClose)
     return bound;
   LowerBoundOptions rest = options;

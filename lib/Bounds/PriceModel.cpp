@@ -18,6 +18,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PriceModel.h"
+
+#include "Bounds/Constants.h"
 #include "PriceTables.h"
 
 #include <algorithm>
@@ -483,10 +485,10 @@ static uint64_t countParts(const Problem &problem, TreeRules rules) {
 Result<PriceDuals> bounds::solvePrices(const Problem &problem, TreeRules rules,
                                        size_t maxColumns,
                                        const Deadline &deadline) {
-  if (countParts(problem, rules) > maxParts)
+  if (countParts(problem, rules) > tuned::mostParts())
     return Error{"the linear program would have " +
                  std::to_string(countParts(problem, rules)) +
-                 " parts, the limit is " + std::to_string(maxParts)};
+                 " parts, the limit is " + std::to_string(tuned::mostParts())};
   PriceModel model(problem, rules);
   if (model.countColumns() > maxColumns)
     return Error{"the linear program would have " +

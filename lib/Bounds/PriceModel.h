@@ -7,7 +7,6 @@
 
 #ifndef SCCL_LIB_BOUNDS_PRICEMODEL_H
 #define SCCL_LIB_BOUNDS_PRICEMODEL_H
-
 #include "Optimize/LinearProgram.h"
 #include "Problem.h"
 
@@ -48,9 +47,6 @@ struct PriceDuals {
   std::vector<double> gossip;                ///< for each of `commodities`
   std::vector<std::vector<TreeDuals>> trees; ///< likewise, in their order
 };
-
-/// Pairs of something that moves and a link or rank that a program may have.
-constexpr uint64_t maxParts = uint64_t(1) << 23;
 
 /// Solves the program and scales its dual solution to single chunks. Fails if
 /// there are more than `maxColumns` columns, or as many parts that even finding

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds/Constants.h"
 #include "CellModel.h"
 #include "Certify.h"
 #include "Cuts.h"
@@ -97,8 +98,7 @@ static std::vector<unsigned> allRanks(const Topology &topology) {
 /// these. All ranks where it is quicker to look at them than to find orbits.
 static std::vector<unsigned> sinksOf(const Topology &topology,
                                      std::optional<unsigned> root) {
-  constexpr size_t maxLinks = 1u << 15;
-  if (topology.links().size() > maxLinks)
+  if (topology.links().size() > tuned::mostOrbitLinks())
     return allRanks(topology);
   std::vector<unsigned> orbits =
       rankOrbits(automorphismGenerators(topology, root), topology.numRanks());
@@ -323,23 +323,19 @@ static void addGossipOfBoxes(BestBound &best) {
   std::set<unsigned> bandwidths;
   for (unsigned link = 0; link < topology.links().size(); ++link)
     bandwidths.insert(topology.capacity(link));
-  // Boxes in boxes are few; more classes are something else.
-  constexpr size_t maxClasses = 8;
-  if (bandwidths.size() > maxClasses)
-    return;
   for (unsigned bandwidth : bandwidths)
     if (auto proof = gossipOfBoxes(topology, bandwidth))
       best.add(std::move(*proof));
 }
 
 static void addProgram(BestBound &best) {
-  constexpr size_t maxColumns = 10000;
   Problem problem =
       makeProblem(best.topology, best.collective, std::nullopt, best.deadline);
   for (TreeRules rules : {TreeRules::WithPaths, TreeRules::ArrivalsOnly}) {
     if (best.deadline.isOver())
       return;
-    auto duals = solvePrices(problem, rules, maxColumns, best.deadline);
+    auto duals = solvePrices(problem, rules, tuned::mostThroughputColumns(),
+                             best.deadline);
     if (!duals)
       continue;
     best.add(
@@ -351,8 +347,7 @@ static void addProgram(BestBound &best) {
 /// A size of proofs that treat each of `commodities` for itself, above which
 /// they take longer than all the rest: seconds, for a thousand ranks.
 static bool isTooLarge(const Topology &topology, unsigned commodities) {
-  constexpr uint64_t maxWork = 1u << 22;
-  return uint64_t(topology.links().size()) * commodities > maxWork;
+  return uint64_t(topology.links().size()) * commodities > tuned::mostParts();
 }
 
 /// A number of classes of chunks with the same source and destination.

@@ -7,18 +7,19 @@
 
 #include "Cnf.h"
 
+#include "Optimize/Constants.h"
+
 #include <algorithm>
 
 using namespace sccl;
 
 void Cnf::atMost(const Literals &literals, unsigned bound) {
-  constexpr size_t maxPairwise = 5;
   if (literals.size() <= bound)
     return;
   if (bound == 0) {
     for (int literal : literals)
       clause({-literal});
-  } else if (bound == 1 && literals.size() <= maxPairwise) {
+  } else if (bound == 1 && literals.size() <= tuned::mostPairwise()) {
     for (size_t i = 0; i < literals.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         clause({-literals[i], -literals[j]});

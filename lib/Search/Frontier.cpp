@@ -17,6 +17,7 @@
 
 #include "GatherSums.h"
 #include "ProductSums.h"
+#include "Search/Constants.h"
 #include "SearchState.h"
 
 #include "sccl/Model/Instance.h"
@@ -33,9 +34,6 @@ Result<Collective> sccl::smallestCollective(const CollectiveFamily &family,
 }
 
 namespace {
-/// For each candidate, at first, and how many times more each time after that.
-constexpr uint64_t firstWork = 150'000, growth = 4;
-
 using Progress = std::function<void(const FrontierPoint &)>;
 
 class FrontierSearch {
@@ -197,7 +195,11 @@ std::vector<unsigned> FrontierSearch::openSteps(bool isFirst) const {
 /// each gets `work`.
 StepSearch::Effort FrontierSearch::effort(unsigned steps, uint64_t work) const {
   bool isWorth = state.isWorthImproving(steps) && !state.isCloseEnough(steps);
-  return {work, (isWorth || work <= firstWork) && !problem.mayRelay() ? 3u : 1u,
+  return {work,
+          (isWorth || work <= tuned::firstCandidateWork()) &&
+                  !problem.mayRelay()
+              ? 3u
+              : 1u,
           isWorth ? std::min(2 * work, options.stepWork) : 0,
           state.bounds.isOfSteps(steps)};
 }
@@ -314,22 +316,23 @@ Frontier FrontierSearch::run() {
   state.bounds.findThroughput(options.probeWork);
   glance();
   state.bounds.find(options.probeWork);
-  shorten(firstWork);
+  shorten(tuned::firstCandidateWork());
   report(/*isOver=*/false);
   // Trees to some ranks seldom lack anything but a bound.
   if (problem.packsSomeRanks())
     strengthenAll(/*isOver=*/true);
-  uint64_t work = std::min(firstWork, options.probeWork);
+  uint64_t work = std::min(tuned::firstCandidateWork(), options.probeWork);
   searchAll(work, /*isFirst=*/true);
   strengthenAll(/*isOver=*/false);
   while (work < options.probeWork && !isDone()) {
-    work = std::min(work * growth, options.probeWork);
+    work = std::min(work * tuned::turnGrowth(), options.probeWork);
     searchAll(work, /*isFirst=*/false);
   }
   strengthenAll(/*isOver=*/true);
   // What meets a bound that is stronger now has not been asked for.
   if (!problem.deadline.isOver())
-    searchAll(std::min(growth * firstWork, options.probeWork),
+    searchAll(std::min(tuned::turnGrowth() * tuned::firstCandidateWork(),
+                       options.probeWork),
               /*isFirst=*/false);
   report(/*isOver=*/true);
   return conclude();

@@ -54,7 +54,7 @@ bool FrontierProblem::wantsTrees() const {
 unsigned FrontierProblem::mostChunks() const {
   if (options.maxChunksIsFirm)
     return options.maxChunks;
-  uint64_t factor = std::max(perRound / usualPerRound, 1u);
+  uint64_t factor = std::max(perRound / tuned::usualPerRound(), 1u);
   return std::min<uint64_t>(options.maxChunks * factor,
                             FrontierOptions::maxMaxChunks);
 }

@@ -7,6 +7,7 @@
 
 #include "GatherSums.h"
 
+#include "Solver/Constants.h"
 #include "Solver/Quotient.h"
 
 #include "sccl/Model/GatheredSums.h"
@@ -27,8 +28,7 @@ size_t GatherSums::ranksTogether() const {
 }
 
 bool GatherSums::isAddedOnArrival() const {
-  constexpr size_t few = 4;
-  return ranksTogether() <= few;
+  return ranksTogether() <= tuned::mostAddedOnArrival();
 }
 
 /// In groups of different sizes their C would differ. Where no rank relays for

@@ -8,6 +8,7 @@
 #include "ProductSums.h"
 
 #include "ProductWays.h"
+#include "Search/Constants.h"
 
 #include "Solver/Quotient.h"
 
@@ -94,18 +95,16 @@ static void addGather(const Topology &factor, const FrontierPoint &point,
 /// Of few ranks, so that a short search does.
 std::optional<FactorParts>
 ProductSums::searchedParts(const Topology &factor) const {
-  constexpr unsigned maxToGather = 32, maxToSum = 8;
-  constexpr uint64_t work = 150'000;
-  if (factor.numRanks() > maxToGather || !isOwnReverse(factor))
+  if (factor.numRanks() > tuned::mostFactorRanks() || !isOwnReverse(factor))
     return std::nullopt;
   FrontierOptions options;
   options.maxSteps = problem.options.maxSteps;
-  options.probeWork = options.stepWork = work;
+  options.probeWork = options.stepWork = tuned::firstCandidateWork();
   options.hasty = true;
   options.timeoutSeconds = problem.deadline.remainingLimit();
   options.solver = problem.options.solver;
   FactorParts parts;
-  if (factor.numRanks() <= maxToSum)
+  if (factor.numRanks() <= tuned::fewRanks())
     if (auto sums =
             searchFrontier(factor, {CollectiveKind::AllReduce}, options))
       for (const FrontierPoint &point : sums->points)

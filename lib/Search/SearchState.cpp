@@ -7,6 +7,8 @@
 
 #include "SearchState.h"
 
+#include "Search/Constants.h"
+
 using namespace sccl;
 
 bool SearchState::isReached(unsigned steps) const {
@@ -44,11 +46,10 @@ bool SearchState::isWorthImproving(unsigned steps) const {
   // Between two points of an all_reduce nothing proves that there is no third,
   // and searches for it are long: they are made where much can be gained.
   return problem.family.kind != CollectiveKind::AllReduce || options.thorough ||
-         gapAt(steps) > FrontierProblem::close;
+         gapAt(steps) > tuned::closeCost();
 }
 
 bool SearchState::isCloseEnough(unsigned steps) const {
-  constexpr double largeGap = 2;
   bool isCustom = problem.family.kind == CollectiveKind::Custom;
   bool isReduction = problem.family.kind == CollectiveKind::AllReduce;
   if ((isCustom || problem.packsSomeRanks()) && !problem.hasManyRanks())
@@ -59,7 +60,8 @@ bool SearchState::isCloseEnough(unsigned steps) const {
   // From one root, and for sums, nobody else comes as close there.
   if (problem.isVast() && (isReduction || problem.isOneToAll()) &&
       problem.wantsTrees())
-    return gapAt(steps) <= largeGap || (problem.isHuge() && points.at(steps));
+    return gapAt(steps) <= tuned::fairCost() ||
+           (problem.isHuge() && points.at(steps));
   return gapAt(steps) <=
          (problem.isVast() || problem.isOneToAll() ? 1.05 : 1.01);
 }

@@ -7,6 +7,7 @@
 
 #include "StepSearch.h"
 
+#include "Search/Constants.h"
 #include "TreePoints.h"
 
 #include "sccl/Check/ScheduleChecker.h"
@@ -236,12 +237,11 @@ StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
 
 /// What a packing of trees may take in a step.
 static uint64_t treeWork(const FrontierProblem &problem) {
-  constexpr unsigned many = 128;
   if (!problem.isOneToAll())
     return 5'000'000;
   // From one root each rank is looked at for itself at last, which is slow;
   // of many ranks only halves are, and trees of fewer steps are known.
-  return problem.topology.numRanks() > many ? 1'200'000 : 2'000'000;
+  return problem.isHuge() ? 1'200'000 : 2'000'000;
 }
 
 /// The cheapest that a packing of trees gives, for all C and R at once. C
@@ -401,9 +401,7 @@ StepSearch::Point StepSearch::improve(uint64_t limit) {
 }
 
 /// True if what is there will do where not much time is to be spent.
-bool StepSearch::isCloseEnough() const {
-  return isWithin(FrontierProblem::close);
-}
+bool StepSearch::isCloseEnough() const { return isWithin(tuned::closeCost()); }
 
 /// True if not much time is to be spent, and what is there costs at most
 /// `factor` times the bound.
@@ -479,7 +477,7 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
   if (!problem().leavesClose() || effort.isOfSteps) {
     if (Point point = searchInOrder(meeting, problem().options.engine))
       return point;
-  } else if (found && isWithin(FrontierProblem::fair)) {
+  } else if (found && isWithin(tuned::fairCost())) {
     return found;
   }
   if (Point point = improve(used + effort.stepWork))

@@ -11,7 +11,8 @@
 
 #ifndef SCCL_LIB_SEARCH_STEPSEARCH_H
 #define SCCL_LIB_SEARCH_STEPSEARCH_H
-
+#include "Search/Constants.h"
+#include "Solver/Constants.h"
 #include "sccl/Optimize/Deadline.h"
 #include "sccl/Search/Frontier.h"
 #include "sccl/Solver/Multicasts.h"
@@ -53,14 +54,16 @@ struct FrontierProblem {
            family.kind == CollectiveKind::Reduce;
   }
   /// More than where searches for one C and R are quick.
-  bool hasManyRanks() const { return topology.numRanks() > 8; }
+  bool hasManyRanks() const { return topology.numRanks() > tuned::fewRanks(); }
   /// Among some of few ranks, for which others relay: bounds are seldom met,
   /// and say little of what there is.
   bool mayRelay() const { return !hasManyRanks() && !family.isPlain(); }
   /// More ranks than engines take that look at one C and R.
-  bool isVast() const { return topology.numRanks() > 16; }
+  bool isVast() const {
+    return topology.numRanks() > tuned::mostSearchedRanks();
+  }
   /// More than where engines of one C and R find anything from one root.
-  bool isHuge() const { return topology.numRanks() > 128; }
+  bool isHuge() const { return topology.numRanks() > tuned::mostSingleCells(); }
   /// Whether searches for one C and R are in vain, and take minutes: of sums,
   /// and from one root, on more ranks than they were ever seen to end on; of
   /// others, if there is some schedule, on so many that they find only the
@@ -74,19 +77,17 @@ struct FrontierProblem {
   /// chunks in a round, whose number is hard to guess, or relays, where C is
   /// seldom small.
   bool asksTreesFirst() const {
-    return hasManyRanks() || perRound > usualPerRound || packsSomeRanks();
+    return hasManyRanks() || perRound > tuned::usualPerRound() ||
+           packsSomeRanks();
   }
   /// The largest C to try.
   unsigned mostChunks() const;
-  /// Whether an all_reduce of `close` times the bound ends a search. Trees come
-  /// that close, or not, long before engines of one C and R do.
+  /// Whether an all_reduce of `closeCost` times the bound ends a search. Trees
+  /// come that close, or not, long before engines of one C and R do.
   bool leavesClose() const {
     return options.hasty && family.kind == CollectiveKind::AllReduce &&
            options.engine == "auto";
   }
-  static constexpr double close = 1.25;
-  /// Nor do those find anything better than trees of so many times the bound.
-  static constexpr double fair = 2;
 
   const Topology &topology;
   const CollectiveFamily family;
@@ -95,10 +96,8 @@ struct FrontierProblem {
   /// All bandwidths are multiples of this, and `reduced` has 1/`scale` of each.
   const unsigned scale;
   const Topology reduced;
-  /// The most chunks that a link of `reduced` passes in a round, and how many
-  /// do usually.
+  /// The most chunks that a link of `reduced` passes in a round.
   const unsigned perRound;
-  static constexpr unsigned usualPerRound = 16;
   const Deadline deadline; ///< the user's limits
   /// Of one question: `work`, in what is left of the user's limits.
   SearchLimits limitsOf(uint64_t work) const {

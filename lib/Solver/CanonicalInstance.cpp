@@ -8,6 +8,7 @@
 #include "CanonicalInstance.h"
 
 #include "Model/CanonicalOrder.h"
+#include "Solver/Constants.h"
 
 #include <algorithm>
 
@@ -47,8 +48,7 @@ static Permutation orderOf(const Instance &given) {
   // With many ranks the given order is often one along the machine, which finds
   // the rounds of many steps: a broadcast on line:300 took 2.7 s with it, and
   // no end was seen with bliss's.
-  constexpr unsigned mostRanks = 64;
-  if (given.collective.numRanks() > mostRanks)
+  if (given.collective.numRanks() > tuned::mostCanonicalRanks())
     return {};
   return canonicalOrder(given.topology, given.collective);
 }

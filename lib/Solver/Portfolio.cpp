@@ -7,6 +7,8 @@
 
 #include "Portfolio.h"
 
+#include "Solver/Constants.h"
+
 #include "sccl/Check/ScheduleChecker.h"
 
 #include <algorithm>
@@ -109,7 +111,8 @@ SynthesisResult Portfolio::finish(uint64_t work) {
       return *result;
     if (turn == most)
       break;
-    work = work > most / growth ? most : work * growth;
+    work =
+        work > most / tuned::turnGrowth() ? most : work * tuned::turnGrowth();
   }
   return undecided();
 }

@@ -24,9 +24,6 @@ namespace sccl {
 /// One instance and the engines that may still answer it.
 class Portfolio {
 public:
-  /// The work of a first turn, and how much larger each further one is.
-  static constexpr uint64_t firstTurn = 500'000, growth = 4;
-
   /// `backends` must outlive this and accept `instance`.
   Portfolio(const Instance &instance, const SolverOptions &options,
             std::vector<const SolverBackend *> backends);

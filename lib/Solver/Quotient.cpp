@@ -7,6 +7,8 @@
 
 #include "Quotient.h"
 
+#include "Solver/Constants.h"
+
 #include <algorithm>
 #include <cassert>
 #include <numeric>
@@ -75,10 +77,10 @@ sccl::quotientGroups(const Instance &instance, unsigned perOrder) {
   std::iota(identity.begin(), identity.end(), 0u);
   if (!Quotient::actsOn(instance.collective))
     return {{identity}};
-  constexpr size_t maxGroups = 256;
   std::vector<std::vector<Permutation>> result;
   unsigned sameOrder = 0;
-  for (std::vector<Permutation> &group : freeSubgroups(topology, maxGroups)) {
+  for (std::vector<Permutation> &group :
+       freeSubgroups(topology, tuned::mostGroupElements())) {
     sameOrder = !result.empty() && result.back().size() == group.size()
                     ? sameOrder + 1
                     : 1;

@@ -8,7 +8,9 @@
 #include "sccl/Solver/Solver.h"
 
 #include "Backends.h"
+#include "Bounds/Constants.h"
 #include "Portfolio.h"
+#include "Solver/Constants.h"
 #include "Windows.h"
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/RanksByChunk.h"
@@ -224,21 +226,20 @@ refuteByBound(const Instance &instance, const LowerBoundOptions &options) {
 static SynthesisResult
 askWithBounds(const Instance &instance, const SolverOptions &options,
               std::vector<const SolverBackend *> backends) {
-  constexpr uint64_t boundWork = 10'000'000;
   Deadline deadline(options);
   SolverOptions part = options;
   part.useBounds = false;
   Portfolio portfolio(instance, part, std::move(backends));
-  uint64_t first = std::min(Portfolio::firstTurn, deadline.remainingWork());
+  uint64_t first = std::min(tuned::firstTurn(), deadline.remainingWork());
   if (std::optional<SynthesisResult> result = portfolio.takeTurn(first))
     return *result;
   LowerBoundOptions limits;
-  limits.maxWork = std::min(boundWork, deadline.remainingWork());
+  limits.maxWork = std::min(tuned::searchWork(), deadline.remainingWork());
   limits.timeoutSeconds = deadline.remainingLimit();
   limits.interrupt = options.interrupt;
   if (auto refutation = refuteByBound(instance, limits))
     return {*refutation, "bound", deadline.elapsedSeconds()};
-  return portfolio.finish(first * Portfolio::growth);
+  return portfolio.finish(first * tuned::turnGrowth());
 }
 
 SynthesisResult sccl::synthesize(const Instance &instance,
@@ -270,7 +271,7 @@ SynthesisResult sccl::synthesize(const Instance &instance,
   if (engine == "auto" && options.useBounds)
     return askWithBounds(instance, options, std::move(backends));
   // Whoever names an engine wants its answer: there is nobody to hurry for.
-  constexpr uint64_t namedTurn = 64 * Portfolio::firstTurn;
+  const uint64_t namedTurn = 64 * tuned::firstTurn();
   return Portfolio(instance, options, std::move(backends))
-      .finish(engine == "auto" ? Portfolio::firstTurn : namedTurn);
+      .finish(engine == "auto" ? tuned::firstTurn() : namedTurn);
 }

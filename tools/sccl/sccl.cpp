@@ -11,6 +11,7 @@
 #include "Overview.h"
 
 #include "sccl/Measure/Ranks.h"
+#include "sccl/Optimize/Constant.h"
 #include "sccl/Options/Help.h"
 #include "sccl/Options/Log.h"
 #include "sccl/Pipelines/Pipelines.h"
@@ -53,6 +54,8 @@ int main(int argc, char **argv) {
   if (std::string_view name = sccl::unknownMaker(); !name.empty())
     return fail("SCCL_WITHOUT_MAKER: there is no maker '" + std::string(name) +
                 "', docs/Makers.md lists them");
+  if (std::string error = sccl::badConstant(); !error.empty())
+    return fail("SCCL_CONSTANT: " + error);
   if (std::optional<int> code = writeManual())
     return sccl::afterFlush(*code);
   using Subcommand = std::pair<bool (*)(), int (*)()>;

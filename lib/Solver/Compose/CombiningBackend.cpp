@@ -30,6 +30,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Solver/Backends.h"
+#include "Solver/Constants.h"
 #include "Solver/Quotient.h"
 #include "sccl/Model/CollectiveFamily.h"
 #include "sccl/Model/GatheredSums.h"
@@ -361,10 +362,9 @@ answerByGathering(const Instance &instance, const SolverOptions &options,
 /// True if groups are small. Their ranks often meet by way of relays only,
 /// where arrivals that are added up are the best there is.
 static bool isAmongFew(const Collective &sum) {
-  constexpr size_t few = 4;
   return !sum.groups().empty() &&
          std::ranges::all_of(sum.groups(), [](const auto &group) {
-           return group.size() <= few;
+           return group.size() <= tuned::mostAddedOnArrival();
          });
 }
 

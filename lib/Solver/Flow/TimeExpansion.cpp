@@ -7,6 +7,7 @@
 
 #include "TimeExpansion.h"
 
+#include "Solver/Constants.h"
 #include "Solver/Quotient.h"
 
 #include <algorithm>
@@ -193,12 +194,11 @@ static std::vector<unsigned> differentRanks(const Instance &instance) {
 RoundCandidates::RoundCandidates(const Instance &instance, unsigned steps)
     : search(steps, instance.rounds) {
   // Leaving flows out is no mistake, as they only refute.
-  constexpr uint64_t maxArcs = uint64_t(1) << 21;
   uint64_t arcs = 0;
   for (unsigned rank : differentRanks(instance)) {
     arcs += uint64_t(steps) * (instance.topology.links().size() +
                                3 * instance.topology.numRanks());
-    if (arcs > maxArcs)
+    if (arcs > tuned::mostRoundArcs())
       break;
     flows.emplace_back(instance.topology, steps,
                        flowInto(instance.collective, rank));

@@ -12,7 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "AllToAllProgram.h"
+
 #include "Solver/Backends.h"
+#include "Solver/Constants.h"
 #include "Solver/StepSplitting.h"
 
 #include <algorithm>
@@ -37,7 +39,6 @@ private:
   const Instance &instance;
   const unsigned seed;
   const Deadline &deadline;
-  static constexpr unsigned maxNodes = 5000;
 };
 } // namespace
 
@@ -67,10 +68,12 @@ MilpRun::findSolution(const AllToAllProgram &flows, const LPSolution &relaxed) {
   if (solution.status == LPStatus::Optimal) {
     if (auto values = roundSolution(program, solution.values))
       return values;
-    if (auto values = findIntegerSolution(program, maxNodes, seed, deadline))
+    if (auto values =
+            findIntegerSolution(program, tuned::milpNodes(), seed, deadline))
       return values;
   }
-  return findIntegerSolution(flows.withinRounds(), maxNodes, seed, deadline);
+  return findIntegerSolution(flows.withinRounds(), tuned::milpNodes(), seed,
+                             deadline);
 }
 
 /// Returns the answer, if it is one for the instance.

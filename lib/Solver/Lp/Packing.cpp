@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Packing.h"
+
+#include "Solver/Constants.h"
 #include "Solver/Quotient.h"
 
 #ifdef SCCL_HAVE_CADICAL
@@ -202,7 +204,6 @@ bool Packing::addWays(const StepPrices &prices, double limit) {
 bool Packing::generate() {
   constexpr double tolerance = 1e-6;
   // Ways that are not quite the cheapest help to find integers.
-  constexpr double slack = 1.01;
   constexpr double anyPrice = 1e9;
   StepPrices same(topology.links().size() * instance.steps, 1.0);
   addWays(same, anyPrice);
@@ -224,7 +225,8 @@ bool Packing::generate() {
     // Clauses need no ways but the rounds; branch and bound needs many.
     if (usesClauses() && isPossible)
       return true;
-    if (!addWays(pricesOf(solution.multipliers), price * slack + tolerance))
+    if (!addWays(pricesOf(solution.multipliers),
+                 price * tuned::pairSlack() + tolerance))
       return isPossible;
   }
   return false;
@@ -305,7 +307,6 @@ std::vector<unsigned> Packing::roundsOf(bool isPalindrome) const {
 std::optional<Schedule>
 Packing::findTreePairs([[maybe_unused]] bool isPalindrome) const {
 #ifdef SCCL_HAVE_CADICAL
-  constexpr uint64_t maxConflicts = 20000;
   std::vector<unsigned> rounds = roundsOf(isPalindrome);
   if (rounds.empty())
     return std::nullopt;
@@ -313,7 +314,7 @@ Packing::findTreePairs([[maybe_unused]] bool isPalindrome) const {
   TreePairEncoding encoding(instance, group, isPalindrome, std::move(rounds),
                             solver);
   encoding.encode([this] { return deadline.expired(); });
-  if (solver.search(maxConflicts) == SatSolver::Answer::Satisfiable)
+  if (solver.search(tuned::pairConflicts()) == SatSolver::Answer::Satisfiable)
     return encoding.decode();
 #endif
   return std::nullopt;
@@ -325,9 +326,8 @@ std::optional<Schedule> Packing::find() {
                         instance.collective.chunks() % (2 * group.size()) == 0;
     return findTreePairs(isPalindrome);
   }
-  constexpr unsigned maxNodes = 100;
-  auto values = findIntegerSolution(makeProgram(/*isFinal=*/true), maxNodes,
-                                    options.seed, deadline);
+  auto values = findIntegerSolution(makeProgram(/*isFinal=*/true),
+                                    tuned::pairNodes(), options.seed, deadline);
   if (!values)
     return std::nullopt;
   return decode(*values);

@@ -6,8 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Packing.h"
+
 #include "Solver/Backends.h"
 #include "Solver/CanonicalInstance.h"
+#include "Solver/Constants.h"
 #include "Solver/Quotient.h"
 
 #include <algorithm>
@@ -20,15 +22,16 @@ using namespace sccl::packing;
 /// there is one: one of each order, the largest first.
 static std::vector<std::vector<Permutation>>
 groupsFor(const Instance &instance) {
-  constexpr size_t maxGroups = 256;
   const Topology &topology = instance.topology;
   std::optional<unsigned> fixed;
   if (!instance.collective.combining())
     fixed = instance.collective.root();
   std::vector<std::vector<Permutation>> candidates;
   candidates.push_back(groupElements(automorphismGenerators(topology, fixed),
-                                     topology.numRanks(), maxGroups));
-  for (std::vector<Permutation> &group : freeSubgroups(topology, maxGroups))
+                                     topology.numRanks(),
+                                     tuned::mostGroupElements()));
+  for (std::vector<Permutation> &group :
+       freeSubgroups(topology, tuned::mostGroupElements()))
     candidates.push_back(std::move(group));
   std::map<size_t, std::vector<Permutation>, std::greater<>> byOrder;
   for (std::vector<Permutation> &group : candidates) {

@@ -21,6 +21,7 @@
 
 #include "Model/FlowNetwork.h"
 #include "Optimize/LinearProgram.h"
+#include "Solver/Constants.h"
 
 #include <algorithm>
 #include <cmath>
@@ -162,16 +163,15 @@ void Allocation::addCut() {
 
 /// A number that makes all shares whole, the smallest if one is small.
 int64_t Allocation::findDenominator(const std::vector<double> &shares) const {
-  constexpr int64_t most = 1 << 12;
   constexpr double error = 1e-6;
-  for (int64_t candidate = 1; candidate < most; ++candidate)
+  for (int64_t candidate = 1; candidate < tuned::mostDenominator(); ++candidate)
     if (std::all_of(shares.begin() + 1, shares.end(), [&](double share) {
           double scaled = share * double(candidate);
           return std::abs(scaled - std::round(scaled)) <
                  error * double(candidate);
         }))
       return candidate;
-  return most;
+  return tuned::mostDenominator();
 }
 
 CapacityGraph Allocation::scaled(const std::vector<double> &shares) const {

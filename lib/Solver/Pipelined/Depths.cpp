@@ -11,10 +11,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "sccl/Solver/Pipelined.h"
-
 #include "Question.h"
+#include "Solver/Constants.h"
 #include "Solver/Quotient.h"
+#include "sccl/Solver/Pipelined.h"
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
@@ -116,13 +116,8 @@ static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
                                                unsigned steps,
                                                unsigned maxChunks,
                                                const SearchLimits &limits) {
-  constexpr unsigned maxRounded = 96;
-  constexpr uint64_t maxSends = uint64_t(1) << 22;
-  // Deeper trees are a matter of SpanningTrees.h.
-  constexpr unsigned deepest = 64;
-  TreeSynthesis::Wanted wanted{std::min(steps, deepest),
-                               std::min(maxChunks, maxRounded), maxChunks,
-                               maxSends};
+  TreeSynthesis::Wanted wanted{steps, maxChunks, maxChunks,
+                               tuned::mostPipelinedSends()};
   wanted.pipelined = true;
   return trees.best(wanted, limits);
 }

@@ -7,6 +7,7 @@
 
 #include "ContributionEncoding.h"
 
+#include "Solver/Constants.h"
 #include "Solver/ReductionPruning.h"
 
 #include <algorithm>
@@ -233,11 +234,10 @@ bool ContributionEncoding::areAlike(const Orbit &left,
 
 /// The sends that tell alike chunks apart: a few are enough to break most ties.
 Literals ContributionEncoding::sendsOf(const Orbit &orbit) const {
-  constexpr size_t maxCompared = 64;
   Literals sends;
   for (const Phase &phase : orbit.phases)
     for (const Transfer &transfer : phase.transfers)
-      if (transfer.current != never && sends.size() < maxCompared)
+      if (transfer.current != never && sends.size() < tuned::mostCompared())
         sends.push_back(transfer.current);
   return sends;
 }

@@ -19,9 +19,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Optimize/Sat.h"
+
 #include "PartialSumEncoding.h"
 #include "Solver/Backends.h"
 #include "Solver/CanonicalInstance.h"
+#include "Solver/Constants.h"
 
 #include <algorithm>
 #include <numeric>
@@ -132,11 +134,10 @@ uint64_t DirectRun::variableBudget() const {
 /// Groups that move whole cycles of chunks, the largest first, and the trivial
 /// group, whose search is complete.
 DirectRun::Groups DirectRun::listGroups() const {
-  constexpr size_t maxGroups = 256, perOrder = 2;
   const unsigned numChunks = instance.collective.numChunks();
   Groups all;
   if (ContributionEncoding::actsOn(instance.collective)) {
-    all = freeSubgroups(instance.topology, maxGroups);
+    all = freeSubgroups(instance.topology, tuned::mostGroupElements());
   } else {
     Permutation identity(instance.topology.numRanks());
     std::iota(identity.begin(), identity.end(), 0u);
@@ -153,7 +154,8 @@ DirectRun::Groups DirectRun::listGroups() const {
     size_t order = group.size();
     sameOrder = order == lastOrder ? sameOrder + 1 : 1;
     lastOrder = order;
-    if (order == 1 || (order <= numChunks && sameOrder <= perOrder))
+    if (order == 1 ||
+        (order <= numChunks && sameOrder <= tuned::groupsPerOrder()))
       groups.push_back(std::move(group));
   }
   return groups;
@@ -230,12 +232,11 @@ static void drop(Search &search) {
 
 /// Several partial sums wait until one running sum has had its chance.
 bool DirectRun::isDue(const Search &search, uint64_t conflicts) const {
-  constexpr uint64_t chance = 1 << 14;
   if (search.isOver)
     return false;
   if (!search.form || isRunningSumRefuted)
     return true;
-  return conflicts >= chance;
+  return conflicts >= tuned::oneSumConflicts();
 }
 
 Outcome DirectRun::found(const Search &search) const {
@@ -277,9 +278,8 @@ std::optional<Outcome> DirectRun::advance(Search &search, uint64_t conflicts) {
     return std::nullopt;
   }
   // Conflicts in the smaller formulas cost less, and lead to more.
-  constexpr size_t maxWeight = 64;
-  uint64_t weight = std::min(search.group.size(), maxWeight);
-  SatSolver::Answer answer = search.solver->search(conflicts * weight);
+  SatSolver::Answer answer =
+      search.solver->search(conflicts * search.group.size());
   if (answer == SatSolver::Answer::Satisfiable)
     return found(search);
   if (answer == SatSolver::Answer::Unsatisfiable)
@@ -311,9 +311,7 @@ Outcome DirectRun::answer() {
   if (std::optional<Unsatisfiable> refutation = refuteByCounting())
     return *refutation;
   planSearches();
-  constexpr uint64_t firstBudget = 1000, maxBudget = 1 << 20;
-  for (uint64_t budget = firstBudget;;
-       budget = std::min(budget * 2, maxBudget)) {
+  for (uint64_t budget = tuned::firstConflicts();; budget *= 2) {
     bool anyLeft = false;
     for (Search &search : searches) {
       anyLeft |= !search.isOver;

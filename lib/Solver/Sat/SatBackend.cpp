@@ -14,9 +14,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Optimize/Sat.h"
+
 #include "SatEncoding.h"
 #include "Solver/Backends.h"
 #include "Solver/CanonicalInstance.h"
+#include "Solver/Constants.h"
 #include "Solver/Flow/TimeExpansion.h"
 #include "Solver/StepSplitting.h"
 
@@ -117,10 +119,9 @@ void SatRun::addAttempt(Problem &problem, const std::vector<Permutation> &group,
 
 /// Distributions of the rounds that are worth a search of their own.
 std::vector<SatRun::Rounds> SatRun::listCandidates(unsigned steps) {
-  constexpr size_t maxCandidates = 2;
   RoundCandidates candidates(original.instance, steps);
   std::vector<Rounds> result;
-  while (result.size() < maxCandidates)
+  while (result.size() < tuned::mostRoundChoices())
     if (std::optional<Rounds> rounds = candidates.next(deadline))
       result.push_back(std::move(*rounds));
     else
@@ -135,13 +136,13 @@ void SatRun::planShorter(const Groups &groups) {
   if (!Quotient::actsOn(instance.collective) ||
       !instance.topology.isPointToPoint())
     return;
-  constexpr unsigned numLengths = 3;
   unsigned least = 0;
   for (unsigned rank = 0; rank < instance.topology.numRanks(); ++rank)
     for (unsigned distance : instance.topology.distancesFrom(rank))
       least = std::max(least, distance);
   for (unsigned steps = std::max(least, 1u);
-       steps < std::min(instance.steps, least + numLengths); ++steps) {
+       steps < std::min(instance.steps, least + tuned::mostShorter());
+       ++steps) {
     std::vector<Rounds> candidates = listCandidates(steps);
     if (candidates.empty())
       continue;
@@ -154,7 +155,7 @@ void SatRun::planShorter(const Groups &groups) {
 }
 
 void SatRun::planAttempts(const Rounds &candidate) {
-  Groups groups = quotientGroups(original.instance, /*perOrder=*/2);
+  Groups groups = quotientGroups(original.instance, tuned::groupsPerOrder());
   planShorter(groups);
   if (SatEncoding::hasSlots(original.instance, *original.windows))
     addAttempt(original, groups.back(), {}, /*slots=*/true);
@@ -221,9 +222,7 @@ std::optional<Outcome> SatRun::advance(Attempt &attempt, uint64_t conflicts) {
 }
 
 Outcome SatRun::takeTurns() {
-  constexpr uint64_t firstBudget = 1000, maxBudget = 1 << 28;
-  for (uint64_t budget = firstBudget;;
-       budget = std::min(budget * 2, maxBudget)) {
+  for (uint64_t budget = tuned::firstConflicts();; budget *= 2) {
     bool anyLeft = false;
     for (Attempt &attempt : attempts) {
       if (attempt.isOver)

@@ -7,6 +7,7 @@
 
 #include "CheapMulticasts.h"
 
+#include "Solver/Constants.h"
 #include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
@@ -268,8 +269,6 @@ std::vector<MulticastTree> trees::cheapTrees(const Topology &topology,
                                              const SendPrices &prices,
                                              unsigned tries,
                                              const Deadline &deadline) {
-  constexpr unsigned passes = 4;
-  constexpr size_t most = 4;
   std::mt19937 random(tries);
   std::vector<MulticastTree> result;
   std::vector<unsigned> targets = multicast.targets;
@@ -287,10 +286,9 @@ std::vector<MulticastTree> trees::cheapTrees(const Topology &topology,
       return {};
     tree.usePrices(prices);
     // The only path there is, is the cheapest.
-    for (unsigned pass = 0; pass < passes && targets.size() > 1; ++pass) {
-      if (deadline.tick(effort * targets.size()) || !tree.rejoin())
-        break;
-    }
+    while (targets.size() > 1 && !deadline.tick(effort * targets.size()) &&
+           tree.rejoin())
+      ;
     result.push_back(tree.finish());
     if (targets.size() == 1 || deadline.expired())
       break;
@@ -301,6 +299,6 @@ std::vector<MulticastTree> trees::cheapTrees(const Topology &topology,
   std::ranges::stable_sort(result, {}, &MulticastTree::price);
   auto same = std::ranges::unique(result, {}, &MulticastTree::sends);
   result.erase(same.begin(), same.end());
-  result.resize(std::min(result.size(), most));
+  result.resize(std::min(result.size(), tuned::mostCheapTrees()));
   return result;
 }

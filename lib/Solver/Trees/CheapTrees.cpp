@@ -7,6 +7,8 @@
 
 #include "CheapTrees.h"
 
+#include "Solver/Constants.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -264,15 +266,15 @@ bool TreeSearch::moveTwo(Arrivals &arrivals) const {
 
 void TreeSearch::descend(Arrivals &arrivals, const Deadline &deadline) const {
   // Looks at two cells at once only where that is cheap.
-  constexpr size_t maxForPairs = 16'000, maxCostsOfPairs = 4'000'000;
   // Of one step there is nothing to choose.
   if (steps == 1)
     return;
   size_t effort = graph.edges().size() * steps;
   // What moves of all pairs look at: the edges into those around two cells.
   size_t degree = graph.edges().size() / graph.numCells() + 1;
-  bool pairs = effort * steps <= maxForPairs &&
-               effort * steps * 2 * degree * degree <= maxCostsOfPairs;
+  bool pairs =
+      effort * steps <= tuned::mostEdgesOfPairs() &&
+      effort * steps * 2 * degree * degree <= tuned::mostCostsOfPairs();
   do {
     while (moveOne(arrivals))
       if (deadline.tick(1 + effort / 64))
@@ -296,16 +298,14 @@ void TreeSearch::shake(Arrivals &arrivals) {
 }
 
 void TreeSearch::remember(const Arrivals &arrivals) {
-  constexpr size_t most = 64;
   std::erase(pool, arrivals);
   pool.push_back(arrivals);
-  if (pool.size() > most)
+  if (pool.size() > tuned::mostRemembered())
     pool.erase(pool.begin());
 }
 
 std::vector<CellTree> TreeSearch::find(const EdgePrices &at, double limit,
                                        const Deadline &deadline) {
-  constexpr size_t starts = 4, kicks = 3, most = 4;
   std::vector<CellTree> found;
   if (!possible)
     return found;
@@ -315,9 +315,9 @@ std::vector<CellTree> TreeSearch::find(const EdgePrices &at, double limit,
     known.push_back({priceOf(arrivals), arrivals});
   deadline.charge(1 + pool.size() * graph.edges().size() / 128);
   std::ranges::stable_sort(known, {}, &CellTree::price);
-  known.resize(std::min(known.size(), starts));
+  known.resize(std::min(known.size(), tuned::mostCheapTrees()));
   if (!known.empty())
-    for (size_t i = 0; i < kicks; ++i) {
+    for (size_t i = 0; i < tuned::treeKicks(); ++i) {
       Arrivals shaken = known.front().arrivals;
       shake(shaken);
       known.push_back({0, std::move(shaken)});
@@ -331,7 +331,7 @@ std::vector<CellTree> TreeSearch::find(const EdgePrices &at, double limit,
   std::ranges::stable_sort(found, {}, &CellTree::price);
   auto same = std::ranges::unique(found, {}, &CellTree::arrivals);
   found.erase(same.begin(), same.end());
-  found.resize(std::min(found.size(), most));
+  found.resize(std::min(found.size(), tuned::mostCheapTrees()));
   for (size_t i = found.size(); i-- > 0;)
     remember(found[i].arrivals);
   return found;

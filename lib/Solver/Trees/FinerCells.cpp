@@ -7,6 +7,8 @@
 
 #include "FinerCells.h"
 
+#include "Solver/Constants.h"
+
 using namespace sccl;
 using namespace sccl::trees;
 
@@ -65,11 +67,10 @@ trees::cellsByPosition(const Topology &topology, const Refinement &cells,
 std::optional<Refinement> trees::finerCells(const Topology &topology,
                                             const Refinement &cells,
                                             bool inHalves) {
-  constexpr unsigned mostOneByOne = 16;
   std::optional<unsigned> cell = smallestOfSeveral(cells.ranks);
   if (!cell)
     return std::nullopt;
-  if (inHalves && cells.ranks.sizes[*cell] > mostOneByOne)
+  if (inHalves && cells.ranks.sizes[*cell] > tuned::mostOneByOne())
     return halved(topology, cells, *cell);
   return refine(topology, cells, {cells.ranks.firsts[*cell]});
 }

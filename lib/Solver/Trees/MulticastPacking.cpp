@@ -7,6 +7,7 @@
 
 #include "MulticastPacking.h"
 
+#include "Solver/Constants.h"
 #include "TreePacking.h"
 #include "WholeChunks.h"
 
@@ -116,8 +117,7 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
   prices.values.assign(program->numRows(), 1.0);
   prices.worth.assign(program->numDemands(), 1e12);
   // Where few tries give nothing, more may.
-  constexpr unsigned fewTries = 3, mostTries = 768, growth = 4;
-  unsigned tries = fewTries;
+  unsigned tries = tuned::fewTries();
   if (program->isTooLarge())
     return std::nullopt;
   while (!deadline.expired()) {
@@ -127,9 +127,9 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
       added |=
           price(demand, sends, prices.worth[demand] * double(shareOf(demand)),
                 tries, deadline);
-    if (!added && tries == mostTries)
+    if (!added && tries >= tuned::mostTries())
       break;
-    tries = added ? fewTries : tries * growth;
+    tries = added ? tuned::fewTries() : tries * tuned::turnGrowth();
     if (!added)
       continue;
     value = program->solve(deadline);

@@ -7,6 +7,8 @@
 
 #include "PackingProblem.h"
 
+#include "Solver/Constants.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -32,20 +34,19 @@ trees::spanningElements(const std::vector<Permutation> &group,
 void trees::chooseGroup(PackingProblem &problem) {
   unsigned ranks = problem.topology.numRanks();
   // Of fewer ranks all trees can be looked at, and fewer chunks will do.
-  constexpr unsigned many = 12;
-  constexpr size_t mostElements = 128;
   bool isRooted = problem.kind == CollectiveKind::Broadcast;
   std::vector<Permutation> symmetries;
   if (!isRooted)
     symmetries = automorphismGenerators(problem.topology);
-  else if (ranks > many)
+  else if (ranks > tuned::fewRootedRanks())
     symmetries = automorphismGenerators(problem.topology, problem.root);
   problem.group = largeFreeSubgroup(
       isRooted ? std::vector<Permutation>() : symmetries, ranks);
   // What keeps a rank, as where a cable is lost, serves as well, with some
   // chunks for each element.
-  if (problem.group.size() == 1 && ranks > many)
-    problem.group = smallSubgroup(symmetries, ranks, mostElements);
+  if (problem.group.size() == 1 && ranks > tuned::fewRootedRanks())
+    problem.group =
+        smallSubgroup(symmetries, ranks, tuned::mostGroupElements());
   problem.generators = spanningElements(problem.group, ranks);
   problem.positions = twinPositions(symmetries, ranks);
 }

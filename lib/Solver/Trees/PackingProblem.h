@@ -7,7 +7,7 @@
 
 #ifndef SCCL_LIB_SOLVER_TREES_PACKINGPROBLEM_H
 #define SCCL_LIB_SOLVER_TREES_PACKINGPROBLEM_H
-
+#include "Solver/Constants.h"
 #include "TreeProgram.h"
 
 #include "sccl/Solver/Trees.h"
@@ -16,9 +16,6 @@
 #include <vector>
 
 namespace sccl::trees {
-
-/// Ranks that a broadcast may have to be looked at one by one.
-constexpr unsigned maxSingleCells = 128;
 
 /// What to pack trees for.
 struct PackingProblem {
@@ -39,7 +36,7 @@ struct PackingProblem {
   /// True if ranks cannot be looked at one by one where they would have to be.
   bool isHuge() const {
     return kind == CollectiveKind::Broadcast &&
-           topology.numRanks() > maxSingleCells;
+           topology.numRanks() > tuned::mostSingleCells();
   }
 };
 

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds/Constants.h"
 #include "TreePacking.h"
 #include "WholeChunks.h"
 
@@ -259,11 +260,12 @@ public:
 
   /// Where there are few ranks, integer flows refute as well.
   std::string whyNot(const Instance &instance) const override {
-    constexpr unsigned fewRanks = 64;
     std::string refusal = SolverBackend::whyNot(instance);
-    if (refusal.empty() && instance.topology.numRanks() <= fewRanks)
-      refusal = "routes takes more than " + std::to_string(fewRanks) +
-                " ranks, got " + std::to_string(instance.topology.numRanks());
+    if (refusal.empty() &&
+        instance.topology.numRanks() <= tuned::mostProgramRanks())
+      refusal = "routes takes more than " +
+                std::to_string(tuned::mostProgramRanks()) + " ranks, got " +
+                std::to_string(instance.topology.numRanks());
     return refusal;
   }
 

@@ -14,6 +14,8 @@
 
 #include "TreeChoice.h"
 
+#include "Solver/Constants.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -104,13 +106,13 @@ void ChoiceSearch::change(unsigned tree, int64_t by) {
 /// What some more sends make worse: what is too much counts most, and then how
 /// full limits are.
 double ChoiceSearch::priceOf(unsigned row, unsigned sends) const {
-  constexpr double fullness = 0.01;
   auto limit = double(capacity(row)), before = double(loads[row]);
   double after = before + sends;
   double over = std::max(after - limit, 0.0);
   double was = std::max(before - limit, 0.0);
   return weights[row] * (over * over - was * was) +
-         fullness * (after * after - before * before) / (limit * limit);
+         tuned::fullnessWeight() * (after * after - before * before) /
+             (limit * limit);
 }
 
 void ChoiceSearch::priceAll() {
@@ -174,11 +176,10 @@ bool ChoiceSearch::sweep(bool all) {
 
 /// True if no limit is too full in the end.
 bool ChoiceSearch::settle(const Deadline &deadline) {
-  constexpr unsigned maxSweeps = 60;
   constexpr uint64_t effortPerUnit = 512;
   std::ranges::fill(weights, 1);
   priceAll();
-  for (unsigned i = 0; i < maxSweeps; ++i) {
+  for (unsigned i = 0; i < tuned::mostSweeps(); ++i) {
     bool moved = sweep(/*all=*/i == 0);
     bool isDone = true;
     for (unsigned row = 0; row < loads.size(); ++row)

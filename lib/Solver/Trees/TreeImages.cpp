@@ -7,6 +7,7 @@
 
 #include "TreeImages.h"
 
+#include "Solver/Constants.h"
 #include "StepRounds.h"
 
 #include <algorithm>
@@ -18,7 +19,6 @@ using namespace sccl::trees;
 /// The trees of a program that fractions use, and then those that would cost
 /// least more.
 static std::vector<size_t> mostUseful(const TreeProgram &program) {
-  constexpr size_t most = 24;
   TreePrices prices = program.prices();
   std::vector<std::pair<double, size_t>> order;
   for (size_t i = 0; i < program.numTrees(); ++i) {
@@ -34,7 +34,7 @@ static std::vector<size_t> mostUseful(const TreeProgram &program) {
   std::ranges::stable_sort(order, {}, &std::pair<double, size_t>::first);
   std::vector<size_t> result;
   for (const auto &[cost, i] : order)
-    if (result.size() < most || program.isUsed(i))
+    if (result.size() < tuned::mostTreesForImages() || program.isUsed(i))
       result.push_back(i);
   return result;
 }
@@ -54,7 +54,6 @@ TreeImages::TreeImages(const PackingProblem &problem,
 
 /// Those of different loads.
 void TreeImages::addImages(const ChunkTree &tree) {
-  constexpr size_t most = 1u << 13;
   std::set<std::pair<unsigned, std::map<unsigned, unsigned>>> known;
   for (const Permutation &element : problem.group) {
     ChunkTree image{element[tree.origin], 1, {}};
@@ -67,7 +66,7 @@ void TreeImages::addImages(const ChunkTree &tree) {
                    [&](unsigned limit) { ++loads[choice.rowOf(limit, slot)]; });
     }
     unsigned demand = choice.demands > 1 ? image.origin : 0;
-    if (trees.size() >= most || !known.emplace(demand, loads).second)
+    if (!known.emplace(demand, loads).second)
       continue;
     choice.trees.push_back({demand, {loads.begin(), loads.end()}});
     trees.push_back(std::move(image));

@@ -7,6 +7,7 @@
 
 #include "TreeMixes.h"
 
+#include "Solver/Constants.h"
 #include "sccl/Model/DisjointSets.h"
 
 #include <algorithm>
@@ -56,7 +57,6 @@ std::vector<unsigned> branchesOf(const ChunkTree &first,
 std::vector<ChunkTree> trees::mixesOf(const ChunkTree &first,
                                       const ChunkTree &second,
                                       unsigned numRanks) {
-  constexpr size_t most = 8;
   Incoming inFirst = incomingOf(first, numRanks);
   Incoming inSecond = incomingOf(second, numRanks);
   std::vector<unsigned> branches = branchesOf(first, inFirst, inSecond);
@@ -65,8 +65,7 @@ std::vector<ChunkTree> trees::mixesOf(const ChunkTree &first,
     if (branches[rank] == rank)
       roots.push_back(rank);
   std::vector<ChunkTree> mixes;
-  size_t stride = std::max<size_t>((roots.size() + most - 1) / most, 1);
-  for (size_t taken = stride; taken < roots.size(); taken += stride) {
+  for (size_t taken = 1; taken < roots.size(); ++taken) {
     ChunkTree mix{first.origin, 1, {}};
     for (unsigned rank = 0; rank < numRanks; ++rank) {
       bool isSecond = branches[rank] != common && branches[rank] < roots[taken];
@@ -79,7 +78,6 @@ std::vector<ChunkTree> trees::mixesOf(const ChunkTree &first,
 }
 
 TreeProgram trees::withMixes(const TreeProgram &program, unsigned numRanks) {
-  constexpr size_t mostMixes = 512;
   TreeProgram result = program;
   std::vector<size_t> used;
   for (size_t i = 0; i < program.numTrees(); ++i)
@@ -90,7 +88,8 @@ TreeProgram trees::withMixes(const TreeProgram &program, unsigned numRanks) {
       bool isPair = i < j && program.demandOf(i) == program.demandOf(j) &&
                     program.shareOf(i) == program.shareOf(j) &&
                     program.tree(i).origin == program.tree(j).origin;
-      if (!isPair || result.numTrees() > program.numTrees() + mostMixes)
+      if (!isPair ||
+          result.numTrees() > program.numTrees() + tuned::mostMixes())
         continue;
       for (ChunkTree &mix : mixesOf(program.tree(i), program.tree(j), numRanks))
         result.add(program.demandOf(i), program.shareOf(i), std::move(mix));

@@ -22,8 +22,8 @@
 namespace sccl::trees {
 
 /// Trees that take some branches of `first`, and the others of `second`, where
-/// these do not depend on each other: from few branches of `second` to many, at
-/// most some. Both spread a chunk of the same origin.
+/// these do not depend on each other: from few branches of `second` to many.
+/// Both spread a chunk of the same origin.
 std::vector<ChunkTree> mixesOf(const ChunkTree &first, const ChunkTree &second,
                                unsigned numRanks);
 

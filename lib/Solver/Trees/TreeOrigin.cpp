@@ -8,6 +8,7 @@
 #include "TreeOrigin.h"
 
 #include "FinerCells.h"
+#include "Solver/Constants.h"
 
 #include <numeric>
 #include <utility>
@@ -17,7 +18,6 @@ using namespace sccl::trees;
 
 /// More cells than this are looked at only where each rank is one, or where
 /// cells are halved.
-static constexpr unsigned maxCells = 40, maxHalvedCells = 96;
 
 TreeOrigin::TreeOrigin(const PackingProblem &problem,
                        const std::vector<uint64_t> &limitKeys, Meeting at,
@@ -45,11 +45,12 @@ std::optional<Refinement> TreeOrigin::nextCells() {
   if (!cells)
     cells = finerCells(topology, last, problem.inHalves);
   if (!cells ||
-      cells->ranks.count() <= (problem.inHalves ? maxHalvedCells : maxCells))
+      cells->ranks.count() <=
+          (problem.inHalves ? tuned::mostHalvedCells() : tuned::mostCells()))
     return cells;
   isFinest = true;
   if (problem.kind != CollectiveKind::Broadcast ||
-      topology.numRanks() > maxSingleCells)
+      topology.numRanks() > tuned::mostSingleCells())
     return std::nullopt;
   std::vector<unsigned> all(topology.numRanks());
   std::iota(all.begin(), all.end(), 0u);

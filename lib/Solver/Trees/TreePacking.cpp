@@ -13,6 +13,7 @@
 
 #include "TreePacking.h"
 
+#include "Solver/Constants.h"
 #include "StepRounds.h"
 #include "TreeImages.h"
 #include "TreeMixes.h"
@@ -26,9 +27,7 @@ using namespace sccl;
 using namespace sccl::trees;
 
 /// Links to look at for all origins together; more take minutes.
-static constexpr uint64_t maxLinksOfOrigins = uint64_t(1) << 24;
 /// The same, if sums are collected at several ranks, too.
-static constexpr uint64_t maxLinksOfMeetings = uint64_t(1) << 18;
 
 TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
     : problem(std::move(theProblem)),
@@ -48,14 +47,14 @@ TreePacking::TreePacking(PackingProblem theProblem, const Deadline &deadline)
     for (unsigned rank = 0; rank < ranks; ++rank)
       origins += firsts[rank] == rank;
     uint64_t links = origins * problem.topology.links().size();
-    isTooMuch = links > maxLinksOfOrigins;
+    isTooMuch = links > tuned::mostLinksOfOrigins();
     // Elements that keep a rank make chunks of its own of each of its trees.
     for (unsigned rank = 0; rank < ranks; ++rank) {
       isTooMuch |= deadline.isOver();
       if (firsts[rank] != rank || isTooMuch)
         continue;
       if (reduces)
-        addMeetings(rank, links <= maxLinksOfMeetings);
+        addMeetings(rank, links <= tuned::mostLinksOfMeetings());
       else
         addOrigin({{rank}, {}}, demands++,
                   order / std::ranges::count(firsts, rank));
@@ -201,11 +200,10 @@ bool TreePacking::priceReduction(TreeOrigin &origin, unsigned turn,
 /// True if little is gained any more at the level of `origin`. Where each level
 /// costs seconds, it is not waited for the end of that.
 bool TreePacking::isSlow(const TreeOrigin &origin) const {
-  constexpr size_t rounds = 6;
-  constexpr double little = 0.01;
   const std::vector<double> &values = origin.values;
-  return problem.inHalves && values.size() > rounds &&
-         values.back() > (1 - little) * values[values.size() - 1 - rounds];
+  return problem.inHalves && values.size() > tuned::slowRounds() &&
+         values.back() > (1 - tuned::slowGain()) *
+                             values[values.size() - 1 - tuned::slowRounds()];
 }
 
 /// Adds trees of `origin`, of finer cells where coarse ones give none. Returns

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cheapest.h"
+#include "Solver/Constants.h"
 #include "TreePacking.h"
 
 #include "sccl/Solver/Trees.h"
@@ -198,7 +199,6 @@ private:
   std::optional<TreeSchedule> roundedOfMany() const;
   bool isNotable(const TreeSchedule &found) const;
 
-  static constexpr uint64_t few = 16;
   TreePacking &packing;
   const Kind kind;
   const unsigned ranks;
@@ -230,10 +230,11 @@ bool WholeSchedules::isWorth(uint64_t chunks) const {
 
 /// What pays where chunks are few.
 void WholeSchedules::offerFew() {
-  bool isFew = wanted.maxChunks <= few, canMix = kind != Kind::AllReduce;
+  bool isFew = wanted.maxChunks <= tuned::fewChunks(),
+       canMix = kind != Kind::AllReduce;
   if (isFew && canMix)
-    for (uint64_t chunks = unit; chunks <= std::min(most, few * unit);
-         chunks += unit)
+    for (uint64_t chunks = unit;
+         chunks <= std::min(most, tuned::fewChunks() * unit); chunks += unit)
       if (isWorth(chunks))
         offer(packing.roundMixed(chunks, deadline));
   if (unit > usual || (isFew && !canMix))
@@ -243,20 +244,20 @@ void WholeSchedules::offerFew() {
 /// A tree for each chunk. Where many chunks are allowed, few are seldom as
 /// cheap, and little time goes into them.
 void WholeSchedules::offerForEach() {
-  constexpr uint64_t shareOfWork = 32;
   // Images of more sends take seconds to compare, and so many chunks of a sum
   // lose little by rounding.
-  constexpr uint64_t maxImageSends = uint64_t(1) << 16;
   bool isSum = kind == Kind::AllReduce;
   uint64_t sends = packing.question().group.size() * ranks * (isSum ? 2 : 1);
-  if ((wanted.maxChunks > few || isSum) && sends > maxImageSends)
+  if ((wanted.maxChunks > tuned::fewChunks() || isSum) &&
+      sends > tuned::mostImageSends())
     return;
   SearchLimits less = limits;
   less.timeoutSeconds = deadline.remainingLimit();
-  if (wanted.maxChunks > few)
-    less.maxWork /= shareOfWork;
+  if (wanted.maxChunks > tuned::fewChunks())
+    less.maxWork /= tuned::fewChunks();
   Deadline part(less);
-  for (uint64_t factor = 1; factor <= std::min<uint64_t>(wanted.maxChunks, few);
+  for (uint64_t factor = 1;
+       factor <= std::min<uint64_t>(wanted.maxChunks, tuned::fewChunks());
        ++factor)
     if (uint64_t chunks = factor * usual; isWorth(chunks) && !part.expired())
       offer(packing.roundForEach(chunks, best.limitOf(chunks), part));
@@ -281,11 +282,12 @@ void WholeSchedules::offerExact() {
 /// many rounds, which matters least to many chunks.
 void WholeSchedules::offerDownTo(uint64_t first) {
   // Rounding is not much luckier than that.
-  constexpr double luck = 0.5;
   double leastLoss = INFINITY;
   for (uint64_t chunks = most / unit * unit; chunks >= first; chunks -= unit) {
     double expected =
-        value + (std::isinf(leastLoss) ? 0 : luck * leastLoss) / double(chunks);
+        value +
+        (std::isinf(leastLoss) ? 0 : tuned::roundingLuck() * leastLoss) /
+            double(chunks);
     if (!isWorth(chunks) || !best.isBelow(expected))
       continue;
     std::optional<TreeSchedule> found = packing.round(chunks, deadline);
@@ -313,25 +315,25 @@ std::optional<TreeSchedule> WholeSchedules::roundedOfMany() const {
 
 /// Whether `found` is worth its many chunks.
 bool WholeSchedules::isNotable(const TreeSchedule &found) const {
-  constexpr double notable = 0.999;
   return best.isBelow(double(found.costRounds()) / double(found.chunks) /
-                      notable);
+                      tuned::notableCost());
 }
 
 TreeSynthesis::Packed WholeSchedules::cheapest() {
-  bool isCoarse = unit > usual && most > few * unit;
+  bool isCoarse = unit > usual && most > tuned::fewChunks() * unit;
   // Of hundreds of trees many chunks make something, and few take long.
   std::optional<TreeSchedule> ofMany;
-  if (packing.question().isHuge() && packing.usedTrees().size() > few) {
+  if (packing.question().isHuge() &&
+      packing.usedTrees().size() > tuned::fewChunks()) {
     ofMany = roundedOfMany();
     if (isCoarse)
-      offerDownTo((few + 1) * unit);
+      offerDownTo((tuned::fewChunks() + 1) * unit);
   }
   offerFew();
-  offerUpTo(isCoarse ? few * unit : most);
+  offerUpTo(isCoarse ? tuned::fewChunks() * unit : most);
   offerExact();
   if (isCoarse)
-    offerDownTo((few + 1) * unit);
+    offerDownTo((tuned::fewChunks() + 1) * unit);
   if (best.meets(value))
     exact.reset();
   if (!ofMany)
