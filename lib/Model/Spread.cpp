@@ -20,9 +20,8 @@ unsigned LocalWork::spreadFor(unsigned share, unsigned most) const {
   most = most == 0 ? mostSpread : std::min(most, mostSpread);
   uint64_t sum = std::accumulate(others.begin(), others.end(), uint64_t(0));
   unsigned result = 1;
-  // own / result is more than 1.5 times that share of the mean.
   while (sum != 0 && 2 * result <= most &&
-         2 * share * own * others.size() > 3 * sum * result)
+         share * own * others.size() > 3 * sum * result)
     result *= 2;
   return result;
 }
@@ -31,7 +30,7 @@ unsigned LocalWork::widened(unsigned smBudget, unsigned blocks,
                             uint64_t channels, unsigned present) const {
   unsigned most =
       spreadWithin(smBudget ? smBudget : usualBlocks, blocks, channels);
-  return spreadFor(handlesArrivals ? 4 : 1, std::max(most, present));
+  return spreadFor(handlesArrivals ? 8 : 3, std::max(most, present));
 }
 
 unsigned sccl::spreadWithin(unsigned smBudget, unsigned blocks,

@@ -88,3 +88,27 @@ coll.program @said of reduce on @four chunks = 1 root = 1 blocks = 2 {
     }
   }
 }
+
+// What a root copies is done by the time that the others are, where blocks are left over.
+// CHECK-LABEL: coll.program @copies
+// CHECK:         coll.channel to 0 spread = 4 {
+// GIVEN-LABEL: coll.program @copies
+// GIVEN:         coll.channel to 0 spread = 2 {
+coll.program @copies of broadcast on @four chunks = 3 root = 0 blocks = 1 {
+  coll.rank 0 scratch = 0 {
+    coll.channel to 0 {
+      coll.copy chunk 0 from input[0] to output[0] step = 0
+      coll.copy chunk 1 from input[1] to output[1] step = 0
+      coll.copy chunk 2 from input[2] to output[2] step = 0
+    }
+    coll.channel to 1 {
+      coll.put chunk 0 from input[0] to output[0] step = 0
+    }
+  }
+  coll.rank 1 scratch = 0 {
+  }
+  coll.rank 2 scratch = 0 {
+  }
+  coll.rank 3 scratch = 0 {
+  }
+}

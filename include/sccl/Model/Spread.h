@@ -29,15 +29,18 @@ struct LocalWork {
   /// many that each does about as much as a block of the others on average, or
   /// a half of that if it `handlesArrivals`; at most `most`, unless that is 0.
   unsigned spread(unsigned most) const {
-    return spreadFor(handlesArrivals ? 2 : 1, most);
+    return spreadFor(handlesArrivals ? 4 : 2, most);
   }
   /// The same where blocks are left over of `smBudget`, or of `usualBlocks` if
   /// that is 0, for a rank of so many `channels` with `blocks` each: a quarter
-  /// in place of a half. No less than `present`, the spread so far.
+  /// in place of a half, and no more than a block of the others. No less than
+  /// `present`, the spread so far.
   unsigned widened(unsigned smBudget, unsigned blocks, uint64_t channels,
                    unsigned present) const;
 
 private:
+  /// So many that a block has less than 3 / `share` of what one of the others
+  /// has.
   unsigned spreadFor(unsigned share, unsigned most) const;
 };
 
