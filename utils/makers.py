@@ -71,8 +71,7 @@ def known_questions():
             for machine in ("dgx1", "amd_z52")] + KNOWN.strip().split("\n")
     rows[24:24] = [f"pareto {row} --max-steps=5" for row in re.split(r",\s+", FRONTIERS.strip())]
     for command, machine, collective, *more in map(str.split, rows):
-        place = "machine" if command == "plan" else "topology"
-        yield [command, f"--{place}={machine}", f"--collective={collective}", *more]
+        yield [command, f"--machine={machine}", f"--collective={collective}", *more]
 
 
 def topology_text(name, ranks, links):
