@@ -10,6 +10,7 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Pieces.h"
+#include "sccl/Model/Threads.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
@@ -21,7 +22,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 using namespace sccl;
 using namespace sccl::advice;
@@ -60,10 +60,11 @@ std::optional<Error> Adviser::rank() {
     for (size_t i = first; i < results.size(); i += numThreads)
       results[i] =
           own.rank(double(advice.sizes[i].bytes), advice.sizes[i].bound);
+    return true;
   };
-  std::thread other(rankFrom, 1);
+  Beside<bool> others([&] { return rankFrom(1); }, results.size() > 1);
   rankFrom(0);
-  other.join();
+  others.get();
   for (Result<Ranking> &result : results) {
     if (!result)
       return Error{result.error()};
