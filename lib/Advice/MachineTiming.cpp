@@ -160,6 +160,13 @@ static Derivation withPayload(const Derivation &derivation,
   return result;
 }
 
+namespace {
+struct MachineTiming {
+  Timing timing;
+  std::vector<std::string> assumptions, unused; ///< see MachineFabric
+};
+} // namespace
+
 /// Sets what is known of the machine's blocks, and says so.
 static void addBlocks(const BlockTiming &blocks, MachineTiming &result) {
   Timing &timing = result.timing;
@@ -190,11 +197,11 @@ void sccl::setCopies(std::optional<double> copies, Timing &timing,
     assumptions.push_back("only links and their latencies take time");
 }
 
-/// What timingOf() says of what was left to data.
-static MachineTiming timingWith(const BlockTiming *blocks,
-                                const Derivation &derivation,
-                                const LatencyByKind &latencies,
-                                std::optional<double> copies) {
+/// Of the links and limits of what was left to data.
+static MachineTiming timingOf(const BlockTiming *blocks,
+                              const Derivation &derivation,
+                              const LatencyByKind &latencies,
+                              std::optional<double> copies) {
   LatencyFinder finder(latencies);
   MachineTiming result;
   for (const std::vector<unsigned> &route : derivation.routes) {
@@ -210,16 +217,6 @@ static MachineTiming timingWith(const BlockTiming *blocks,
   setCopies(copies, result.timing, result.assumptions);
   result.unused = finder.unused();
   return result;
-}
-
-MachineTiming sccl::timingOf(const Derivation &derivation,
-                             const LatencyByKind &latencies,
-                             std::optional<double> copies) {
-  const BlockTiming *blocks =
-      copies == 0 ? nullptr : blocksOf(derivation.routed);
-  return timingWith(blocks,
-                    blocks ? withPayload(derivation, *blocks) : derivation,
-                    latencies, copies);
 }
 
 /// The least latencies from the GPU `start` to each vertex over open edges,
@@ -292,7 +289,7 @@ Result<MachineFabric> sccl::fabricOf(const Derivation &derivation,
   Result<BoundTopology> bound = boundTopology(ofData);
   if (!bound)
     return Error{bound.error()};
-  MachineTiming own = timingWith(blocks, ofData, latencies, copies);
+  MachineTiming own = timingOf(blocks, ofData, latencies, copies);
   Timing ofBounds = boundTimingOf(*bound, ofData.routed, latencies);
   ofBounds.accessTime = own.timing.accessTime;
   ofBounds.signalTime = own.timing.signalTime;

@@ -20,6 +20,7 @@
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Machine/BoundTopology.h"
 #include "sccl/Machine/Faults.h"
+#include "sccl/Machine/Presets.h"
 #include "sccl/Model/TopologyIdentity.h"
 
 #include <gtest/gtest.h>
@@ -136,12 +137,9 @@ private:
 
 /// Which part of an edge's bandwidth is left to data.
 double dataOfNVLink() {
-  Machine machine("pair");
-  unsigned a = *machine.addVertex({VertexKind::Gpu, "a", 0}),
-           b = *machine.addVertex({VertexKind::Gpu, "b", 0});
-  EXPECT_TRUE(bool(machine.addEdgePair(
-      {a, b, {Rational(1), "test"}, std::nullopt, "NVLink4"})));
-  return timingOf(*deriveTopology(machine)).timing.rates[0] / 1e3;
+  const Derivation derivation = *deriveTopology(*makeMachinePreset("h100"));
+  return fabricOf(derivation)->fabric.timing.rates[0] /
+         (derivation.rates[0].toDouble() * 1e3);
 }
 
 /// Microseconds for each byte of a send buffer, if latencies take no time.

@@ -36,21 +36,21 @@ TEST(MachineTiming, SumsOverRoutesAndSaysWhatIsAssumed) {
   ASSERT_TRUE(bool(derivation)) << derivation.error();
   const Topology &topology = derivation->topology;
   double assumed = assumedLatencies().find("NVLink")->second;
-  MachineTiming timing = timingOf(*derivation);
-  EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(0, 1)],
+  MachineFabric timing = *fabricOf(*derivation);
+  EXPECT_DOUBLE_EQ(timing.fabric.timing.latencies[*topology.findLink(0, 1)],
                    0.25 + assumed);
-  EXPECT_DOUBLE_EQ(timing.timing.latencies[*topology.findLink(1, 0)],
+  EXPECT_DOUBLE_EQ(timing.fabric.timing.latencies[*topology.findLink(1, 0)],
                    2 * assumed);
   ASSERT_EQ(timing.assumptions.size(), 4u);
   EXPECT_NE(timing.assumptions[1].find("of NVLink is left to data"),
             std::string::npos);
   EXPECT_NE(timing.assumptions[2].find("a thread block loads"),
             std::string::npos);
-  EXPECT_GT(timing.timing.loadRate, timing.timing.sendRate);
-  EXPECT_GT(timing.timing.sendRate, timing.timing.wordRate);
+  EXPECT_GT(timing.fabric.timing.loadRate, timing.fabric.timing.sendRate);
+  EXPECT_GT(timing.fabric.timing.sendRate, timing.fabric.timing.wordRate);
   EXPECT_NE(timing.assumptions[0].find("each NVLink edge (assumed)"),
             std::string::npos);
-  for (double rate : timing.timing.rates) { // bytes per microsecond
+  for (double rate : timing.fabric.timing.rates) { // bytes per microsecond
     EXPECT_LT(rate, 450e3);
     EXPECT_GT(rate, 300e3);
   }
@@ -59,23 +59,23 @@ TEST(MachineTiming, SumsOverRoutesAndSaysWhatIsAssumed) {
 TEST(MachineTiming, TheUsersNumbersComeFirst) {
   Result<Derivation> derivation = deriveTopology(twoGpus());
   ASSERT_TRUE(bool(derivation)) << derivation.error();
-  MachineTiming timing = timingOf(*derivation, {{"NVLink", 3}});
+  MachineFabric timing = *fabricOf(*derivation, {{"NVLink", 3}});
   EXPECT_EQ(timing.assumptions.size(), 3u); // of data, blocks and copies
   EXPECT_DOUBLE_EQ(
-      timing.timing.latencies[*derivation->topology.findLink(1, 0)], 6);
-  EXPECT_EQ(timingOf(*derivation, {{"", 1}}).assumptions.size(), 3u);
+      timing.fabric.timing.latencies[*derivation->topology.findLink(1, 0)], 6);
+  EXPECT_EQ(fabricOf(*derivation, {{"", 1}})->assumptions.size(), 3u);
 }
 
 TEST(MachineTiming, OnlyLinksTakeTimeIfCopiesTakeNone) {
   Result<Derivation> derivation = deriveTopology(twoGpus());
   ASSERT_TRUE(bool(derivation)) << derivation.error();
-  MachineTiming all = timingOf(*derivation, {}, 500);
-  EXPECT_EQ(all.timing.copyRate, 500e3);
-  MachineTiming links = timingOf(*derivation, {}, 0);
-  EXPECT_EQ(links.timing.latencies, all.timing.latencies);
-  for (double rate : links.timing.rates)
+  MachineFabric all = *fabricOf(*derivation, {}, 500);
+  EXPECT_EQ(all.fabric.timing.copyRate, 500e3);
+  MachineFabric links = *fabricOf(*derivation, {}, 0);
+  EXPECT_EQ(links.fabric.timing.latencies, all.fabric.timing.latencies);
+  for (double rate : links.fabric.timing.rates)
     EXPECT_DOUBLE_EQ(rate, 450e3);
-  const Timing &timing = links.timing;
+  const Timing &timing = links.fabric.timing;
   EXPECT_EQ(timing.copyRate + timing.loadRate + timing.sendRate +
                 timing.wordRate + timing.leastTime() + timing.flagTime() +
                 timing.launchTime,

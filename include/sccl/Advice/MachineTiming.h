@@ -26,22 +26,6 @@ LatencyByKind assumedLatencies();
 /// GB/s of copies within a rank, which no machine gives.
 inline constexpr double assumedCopyRate = 1000;
 
-struct MachineTiming {
-  Timing timing;
-  /// The latencies that were not in the machine, a line for each kind of edge.
-  std::vector<std::string> assumptions;
-  /// Kinds of `latencies` that no edge takes its latency from.
-  std::vector<std::string> unused;
-};
-
-/// How fast the links and limits of what was derived from a machine are. The
-/// latency of a link is the sum over the edges of its route: what the machine
-/// says, else what `latencies` says of the edge's kind, else what is assumed.
-/// For `copies` see setCopies.
-MachineTiming timingOf(const Derivation &derivation,
-                       const LatencyByKind &latencies = {},
-                       std::optional<double> copies = {});
-
 /// Sets GB/s of copies within a rank, assumed if not given. If they are 0, only
 /// links and their latencies take time.
 void setCopies(std::optional<double> copies, Timing &timing,
@@ -49,7 +33,11 @@ void setCopies(std::optional<double> copies, Timing &timing,
 
 struct MachineFabric {
   Fabric fabric;
-  std::vector<std::string> assumptions, unused; ///< see MachineTiming
+  /// What was not in the machine: latencies, a line for each kind of edge, what
+  /// its GPUs do, and what links leave to data.
+  std::vector<std::string> assumptions;
+  /// Kinds of `latencies` that no edge takes its latency from.
+  std::vector<std::string> unused;
   std::string
       boundClass; ///< of which programs bounds hold, and what they are of
 };
@@ -60,7 +48,10 @@ inline constexpr const char *boundClass =
 
 /// The machine of `derivation`, with the topology whose bounds hold for it: at
 /// its own rates, whatever way transfers take, and each link at the latency of
-/// the fastest way. Fails where `boundTopology` does.
+/// the fastest way. The latency of a link is the sum over the edges of its
+/// route: what the machine says, else what `latencies` says of the edge's kind,
+/// else what is assumed. For `copies` see setCopies. Fails where
+/// `boundTopology` does.
 Result<MachineFabric> fabricOf(const Derivation &derivation,
                                const LatencyByKind &latencies = {},
                                std::optional<double> copies = {});
