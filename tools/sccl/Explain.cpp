@@ -48,8 +48,7 @@ static cl::opt<PictureKind> picture(
                    "A schedule as ranks and steps"),
         clEnumValN(PictureKind::Trees, "trees", "The ways of single chunks")));
 static cl::opt<unsigned> trees("trees", cl::desc("Chunks that are drawn"),
-                               usually(mostTrees), cl::sub(command),
-                               cl::Hidden);
+                               usually(8), cl::sub(command), cl::Hidden);
 static cl::opt<std::string>
     output("o", cl::desc("Write a page, or the picture of --picture, here"),
            cl::value_desc("FILE.html|FILE.svg|FILE.png"), cl::sub(command));
@@ -96,7 +95,7 @@ static std::string findMistake() {
            "pages";
   if (isDrawn && bytesText.getNumOccurrences())
     return "--bytes is not for --picture";
-  if (!isDrawn && trees.getNumOccurrences())
+  if (picture != PictureKind::Trees && trees.getNumOccurrences())
     return "--trees is for --picture=trees";
   if (isFile)
     return "";
@@ -129,10 +128,7 @@ int driver::explainMain() {
                          output.empty() ? "-" : output.getValue(),
                          json};
   if (picture != PictureKind::None)
-    return drawPicture(request, picture,
-                       trees.getNumOccurrences()
-                           ? std::optional(trees.getValue())
-                           : std::nullopt);
+    return drawPicture(request, picture, trees);
   if (!output.getNumOccurrences())
     return explainInWords(request);
   return llvm::any_of(inputs, isPlanFile) ? explainPlanOnPage(request)

@@ -38,8 +38,7 @@ int printContents(llvm::StringRef path, bool json);
 enum class PictureKind { None, Machine, Frontier, Time, Steps, Trees };
 /// An SVG or PNG in the output, with up to `trees` trees.
 int drawPicture(const ExplainRequest &request, PictureKind kind,
-                std::optional<unsigned> trees);
-constexpr unsigned mostTrees = 8; ///< unless it is said
+                unsigned trees);
 
 } // namespace sccl::driver
 

@@ -66,8 +66,7 @@ static int write(llvm::StringRef output, const std::string &picture) {
 
 /// What is wrong with the options, or nothing.
 static std::string findMistake(const PictureFlags &flags, PictureKind kind,
-                               size_t numSchedules,
-                               std::optional<unsigned> trees) {
+                               size_t numSchedules, unsigned trees) {
   bool isOfMany = kind == PictureKind::Frontier || kind == PictureKind::Time;
   if (!isOfMany && numSchedules > 1)
     return "this picture is of one schedule, and there are " +
@@ -79,9 +78,7 @@ static std::string findMistake(const PictureFlags &flags, PictureKind kind,
   if (std::string idle = flags.findOfTimes();
       !idle.empty() && kind != PictureKind::Time)
     return idle + " is for --picture=time";
-  if (trees && kind != PictureKind::Trees)
-    return "--trees is for --picture=trees";
-  return trees == 0u ? "--trees must be at least 1" : "";
+  return trees == 0 ? "--trees must be at least 1" : "";
 }
 
 static int drawTopology(const ExplainRequest &request) {
@@ -121,7 +118,7 @@ static std::optional<std::string> draw(const ExplainRequest &request,
 }
 
 int driver::drawPicture(const ExplainRequest &request, PictureKind kind,
-                        std::optional<unsigned> trees) {
+                        unsigned trees) {
   if (!llvm::is_contained({"", ".svg", ".png"},
                           llvm::sys::path::extension(request.output)))
     return fail("pictures are .svg or .png files, and -o is '" +
@@ -160,7 +157,6 @@ int driver::drawPicture(const ExplainRequest &request, PictureKind kind,
   findings.sizes = request.sizes;
   if (!request.flags.takeMeasured(findings))
     return BadInput;
-  std::optional<std::string> picture =
-      draw(request, findings, kind, trees.value_or(mostTrees));
+  std::optional<std::string> picture = draw(request, findings, kind, trees);
   return picture ? write(request.output, *picture) : BadInput;
 }

@@ -170,11 +170,8 @@ std::optional<Wiring> driver::givenWiring() {
   std::optional<Wiring> wiring;
   if (!isImport()) {
     wiring = loadWiring(machineName);
-  } else if (std::optional<Imported> imported = importFiles()) {
-    if (imported->machine)
-      wiring = Wiring{std::move(imported->machine), {}, {}, ""};
-    else
-      fail(imported->problem);
+  } else if (std::optional<Machine> machine = importGivenMachine()) {
+    wiring = Wiring{std::move(machine), {}, {}, ""};
   }
   std::string option = findMachineOption();
   if (!wiring || option.empty())

@@ -67,6 +67,8 @@ std::optional<Machine> importMachine(llvm::StringRef path);
 /// Reads the files of --import, or what --probe finds, with the options beside
 /// it. Prints an error and returns nothing on failure.
 std::optional<Imported> importFiles();
+/// The machine in it; prints an error and returns nothing if there is none.
+std::optional<Machine> importGivenMachine();
 
 /// The file at `path`, or standard input for "-"; prints an error and returns
 /// nothing if it cannot be read or is larger than any file of a tool.

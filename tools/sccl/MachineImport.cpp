@@ -238,6 +238,13 @@ std::optional<Imported> driver::importFiles() {
   return imported;
 }
 
+std::optional<Machine> driver::importGivenMachine() {
+  std::optional<Imported> imported = importFiles();
+  if (imported && !imported->machine)
+    fail(imported->problem);
+  return imported ? std::move(imported->machine) : std::nullopt;
+}
+
 llvm::json::Object driver::importedToJson(const Imported &imported) {
   llvm::json::Object object;
   if (imported.readings.size() == 1) {

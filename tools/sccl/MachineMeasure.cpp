@@ -91,12 +91,7 @@ static std::optional<Machine> machineToMeasure(llvm::StringRef name) {
     fail(made.error());
     return std::nullopt;
   }
-  if (!isImport())
-    return loadMachine(name);
-  std::optional<Imported> imported = importFiles();
-  if (imported && !imported->machine)
-    fail(imported->problem);
-  return imported ? std::move(imported->machine) : std::nullopt;
+  return isImport() ? importGivenMachine() : loadMachine(name);
 }
 
 /// Prints an error and returns nothing if there is no such machine, or its

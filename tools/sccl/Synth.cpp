@@ -84,16 +84,22 @@ static cl::opt<std::string> output("o", cl::desc("Write the schedule here"),
 
 bool driver::synthChosen() { return bool(synthCommand()); }
 
-/// The same for a pipelined schedule, which needs less and takes less.
+/// False, after an error, if no collective is given.
+static bool hasCollective() {
+  if (collective.empty())
+    fail("--collective must be given");
+  return !collective.empty();
+}
+
+/// As checkOptionsFit, for a pipelined schedule, which needs less and takes
+/// less.
 static bool checkPipelinedOptions() {
   if (steps.getNumOccurrences() && steps == 0) {
     fail("--steps must be at least 1");
     return false;
   }
-  if (collective.empty()) {
-    fail("--collective must be given");
+  if (!hasCollective())
     return false;
-  }
   std::string idle = findGiven({std::addressof(chunks), std::addressof(groups),
                                 &rounds, &engine, &encoding, &seed, &memory});
   if (!idle.empty())
@@ -101,14 +107,10 @@ static bool checkPipelinedOptions() {
   return idle.empty();
 }
 
-/// False, after an error, if an option is given that is for one instance, or if
-/// one that every instance needs is not.
 /// The same for --algorithm.
 static bool checkBaselineOptions() {
-  if (collective.empty()) {
-    fail("--collective must be given");
+  if (!hasCollective())
     return false;
-  }
   std::string idle =
       findGiven({std::addressof(chunks), std::addressof(groups), &steps,
                  &rounds, &engine, &encoding, &seed, &memory, &timeout, &batch,
@@ -118,6 +120,8 @@ static bool checkBaselineOptions() {
   return idle.empty();
 }
 
+/// False, after an error, if an option is given that is for one instance, or if
+/// one that every instance needs is not.
 static bool checkOptionsFit() {
   if (isBaseline())
     return checkBaselineOptions();
@@ -191,8 +195,6 @@ int driver::synthMain() {
   return synthesizeSchedule(request);
 }
 
-/// The collective that is asked for; prints an error and returns nothing if
-/// there is none.
 std::optional<Topology> SynthesisRequest::topology(std::string *where,
                                                    RankGroups *boxes) const {
   return machine.empty()
@@ -200,6 +202,8 @@ std::optional<Topology> SynthesisRequest::topology(std::string *where,
              : loadTopology(machine, where, boxes, /*origin=*/nullptr, groups);
 }
 
+/// The collective that is asked for; prints an error and returns nothing if
+/// there is none.
 static std::optional<Collective> makeCollective(const SynthesisRequest &request,
                                                 unsigned numRanks) {
   std::optional<CollectiveFamily> family = chooseFamily(
