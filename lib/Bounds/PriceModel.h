@@ -7,6 +7,7 @@
 
 #ifndef SCCL_LIB_BOUNDS_PRICEMODEL_H
 #define SCCL_LIB_BOUNDS_PRICEMODEL_H
+
 #include "Optimize/LinearProgram.h"
 #include "Problem.h"
 

@@ -11,6 +11,7 @@
 
 #ifndef SCCL_LIB_SEARCH_STEPSEARCH_H
 #define SCCL_LIB_SEARCH_STEPSEARCH_H
+
 #include "Search/Constants.h"
 #include "Solver/Constants.h"
 #include "sccl/Optimize/Deadline.h"

@@ -7,6 +7,7 @@
 
 #ifndef SCCL_LIB_SOLVER_TREES_PACKINGPROBLEM_H
 #define SCCL_LIB_SOLVER_TREES_PACKINGPROBLEM_H
+
 #include "Solver/Constants.h"
 #include "TreeProgram.h"
 
