@@ -54,28 +54,46 @@ TEST(MessageFaultTest, LostRankSaysThatItIs) {
             "from 1, 3, 4, 5, 6, 7 either");
 }
 
+/// One of two ranks, and what it launches with. A peer may read the latter
+/// until it has left its launch as well: messages are not taken back.
+struct PairRank {
+  scclResult launch(size_t count) {
+    send.resize(count);
+    result.resize(count);
+    return member.launch(send.data(), result.data(), count);
+  }
+
+  Member member;
+  std::vector<float> send, result;
+};
+
 /// What a launch of each of two ranks returns, and says; `launch` gets the
-/// rank.
+/// rank's number.
 static void
 expectOnPair(LoopNetwork &network, double timeoutSeconds, scclResult expected,
              const std::string &text,
-             llvm::function_ref<scclResult(Member &, unsigned)> launch) {
+             llvm::function_ref<scclResult(PairRank &, unsigned)> launch) {
   EXPECT_EQ(
       runRanks(2, RanksAs::Threads,
                [&](const RankEnd &end) {
-                 Member member;
+                 PairRank rank;
+                 Member &member = rank.member;
                  EXPECT_EQ(
                      join(member, network, end, pairReduce, timeoutSeconds),
                      scclSuccess);
-                 EXPECT_EQ(launch(member, end.rank), expected);
+                 // An abort also ends the join of a rank that is still at it.
+                 std::vector<int> all;
+                 EXPECT_TRUE(end.gather(0, all));
+                 EXPECT_EQ(launch(rank, end.rank), expected);
                  EXPECT_NE(std::string(scclGetLastErrorMessage()).find(text),
                            std::string::npos)
                      << scclGetLastErrorMessage();
                  EXPECT_EQ(scclCommGetError(member.comm), expected);
                  // Whoever leaves early takes what it has to say along.
-                 std::vector<int> all;
                  EXPECT_TRUE(end.gather(0, all));
-                 // What `launch` gave is freed: messages must not come now.
+                 // The buffers are freed: messages must not come now.
+                 rank.send = std::vector<float>();
+                 rank.result = std::vector<float>();
                  unsigned polls = network.polls;
                  EXPECT_TRUE(end.gather(0, all));
                  EXPECT_EQ(scclCommDestroy(member.comm), scclSuccess);
@@ -95,24 +113,22 @@ TEST(MessageFaultTest, CutWireTimesOut) {
   LoopNetwork network;
   network.cutAfter = 5;
   Stopwatch watch;
-  expectOnPair(
-      network, 0.3, scclErrorTimeout, "has waited 0.3 s for a message",
-      [](Member &member, unsigned) { return launchFloats(member, 1000000); });
+  expectOnPair(network, 0.3, scclErrorTimeout, "has waited 0.3 s for a message",
+               [](PairRank &pair, unsigned) { return pair.launch(1000000); });
   EXPECT_LT(watch.seconds(), 10);
 }
 
 TEST(MessageFaultTest, FailedMessageNamesRanks) {
   LoopNetwork network;
   network.failsAfter = 5;
-  expectOnPair(
-      network, 20, scclErrorRankLost, "failed: the wire is cut",
-      [](Member &member, unsigned) { return launchFloats(member, 1000000); });
+  expectOnPair(network, 20, scclErrorRankLost, "failed: the wire is cut",
+               [](PairRank &pair, unsigned) { return pair.launch(1000000); });
 }
 
 static void expectMismatchOn(LoopNetwork &network) {
   expectOnPair(network, 20, scclErrorMismatch, "launched with another count",
-               [](Member &member, unsigned rank) {
-                 return launchFloats(member, 1000 + rank * 64);
+               [](PairRank &pair, unsigned rank) {
+                 return pair.launch(1000 + rank * 64);
                });
 }
 
@@ -158,11 +174,11 @@ TEST(MessageFaultTest, AbortReachesOthers) {
   LoopNetwork network;
   expectOnPair(network, 20, scclErrorAborted,
                "rank 1 has aborted the communicator",
-               [](Member &member, unsigned rank) {
+               [](PairRank &pair, unsigned rank) {
                  if (rank == 1) {
-                   EXPECT_EQ(scclCommAbort(member.comm), scclSuccess);
+                   EXPECT_EQ(scclCommAbort(pair.member.comm), scclSuccess);
                  }
-                 return launchFloats(member, 1000);
+                 return pair.launch(1000);
                });
 }
 
@@ -179,14 +195,14 @@ TEST(MessageFaultTest, LaunchesDuringAnAbortAreAborted) {
   };
   expectOnPair(network, 20, scclErrorAborted,
                "rank 1 has aborted the communicator",
-               [&](Member &member, unsigned rank) {
+               [&](PairRank &pair, unsigned rank) {
                  if (rank == 0)
-                   return launchFloats(member, 1000);
+                   return pair.launch(1000);
                  mayAbort = true;
-                 std::thread aborter([&] { scclCommAbort(member.comm); });
+                 std::thread aborter([&] { scclCommAbort(pair.member.comm); });
                  while (!isAborting)
                    std::this_thread::yield();
-                 scclResult result = launchFloats(member, 1000);
+                 scclResult result = pair.launch(1000);
                  hasLaunched = true;
                  aborter.join();
                  return result;
