@@ -197,6 +197,7 @@ typedef struct scclPlanInfo {
   int formatVersion;
   const char *hash; /**< SHA-256 of the contents, hexadecimal */
   const char *topology;
+  const char *targets; /**< that it has code for: "sm_90 x86-64-v3" */
 } scclPlanInfo;
 
 /** How the buffers of a launch reach the program. */

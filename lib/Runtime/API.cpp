@@ -11,6 +11,7 @@
 #include "Messages/MessageCommunicator.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
 using namespace sccl;
@@ -146,8 +147,9 @@ scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info) {
       return status;
     if (!info)
       return isNull("info");
-    if (Status status = checkSize(info->size, sizeof(*info), "info");
-        !status.ok())
+    // Programs that were compiled before there were targets have no room.
+    constexpr size_t leastBytes = offsetof(scclPlanInfo, targets);
+    if (Status status = checkSize(info->size, leastBytes, "info"); !status.ok())
       return status;
     const plan::PlanView &view = plan->plan->view;
     info->collective = view.manifest.collective.c_str();
@@ -158,6 +160,8 @@ scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info) {
     info->formatVersion = plan::formatVersion;
     info->hash = view.hash.c_str();
     info->topology = view.manifest.topology.c_str();
+    if (info->size >= sizeof(*info))
+      info->targets = plan->plan->targets.c_str();
     return {};
   });
 }

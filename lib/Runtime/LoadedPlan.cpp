@@ -11,9 +11,12 @@
 
 #include "sccl/Plan/PlanFile.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,6 +66,13 @@ Status PlanSource::read(uint64_t offset, uint64_t count,
   return {};
 }
 
+static std::string listTargets(const plan::Manifest &manifest) {
+  std::set<llvm::StringRef> targets;
+  for (const plan::KernelInfo &kernel : manifest.kernels)
+    targets.insert(kernel.target);
+  return llvm::join(targets, " ");
+}
+
 Status sccl::loadPlan(std::unique_ptr<PlanSource> source,
                       std::shared_ptr<const LoadedPlan> &plan) {
   uint64_t fileBytes = source->fileBytes();
@@ -83,6 +93,7 @@ Status sccl::loadPlan(std::unique_ptr<PlanSource> source,
     return {scclErrorInvalidPlan, error->message};
   auto loaded = std::make_shared<LoadedPlan>();
   loaded->view = std::move(*view);
+  loaded->targets = listTargets(loaded->view.manifest);
   loaded->source = std::move(source);
   loaded->blobs.resize(loaded->view.ranges.size());
   plan = std::move(loaded);

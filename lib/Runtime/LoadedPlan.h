@@ -50,6 +50,7 @@ struct LoadedPart {
 /// Never changes once it is loaded; communicators share it.
 struct LoadedPlan {
   plan::PlanView view;
+  std::string targets; ///< of its code, each once, with spaces between them
 
   /// Code of the plan, read and compared with its hash when it is first asked
   /// for. Lives as long as the plan.

@@ -146,12 +146,8 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
                 " multiprocessors, for a block of each channel of a rank, and "
                 "smBudget is " +
                 std::to_string(smBudget)};
-  std::string targets;
-  for (const plan::KernelInfo &kernel : manifest.kernels)
-    if (targets.find(kernel.target) == std::string::npos)
-      targets += " " + kernel.target;
   return {scclErrorUnsupported, "the plan has no code for " + device.target() +
-                                    "; it has code for:" + targets};
+                                    "; it has code for: " + plan.targets};
 }
 
 MemoryLayout::MemoryLayout(const plan::Manifest &manifest,

@@ -106,6 +106,7 @@ class PlanInfo(c.Structure):
         ("formatVersion", c.c_int),
         ("hash", c.c_char_p),
         ("topology", c.c_char_p),
+        ("targets", c.c_char_p),
     ]
 
 

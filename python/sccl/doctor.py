@@ -99,7 +99,10 @@ def _plans() -> Finding:
         if why:
             return "--", "plans", f"SCCL_PLAN_PATH is not set, and {why}"
         return "OK", "plans", f"made when they are needed, in {shelf.cache_folder()}"
-    names = [f"{plan.collective} of {plan.ranks}" for plan in shelf.read_plans(path)]
+    names = [
+        f"{plan.collective} of {plan.ranks} for {' and '.join(plan.targets)}"
+        for plan in shelf.read_plans(path)
+    ]
     if not names:
         return "--", "plans", "SCCL_PLAN_PATH names no files"
     return "OK", "plans", f"SCCL_PLAN_PATH has {', '.join(names)}"

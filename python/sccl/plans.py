@@ -53,6 +53,8 @@ class Plan:
         self.root: int = info.root
         #: True if values are reduced: then it has code for some types only.
         self.reduces = bool(info.combining)
+        #: What it has code for that this process may execute.
+        self.targets: List[str] = info.targets.decode().split()
 
     @staticmethod
     def compile(
@@ -93,11 +95,6 @@ class Plan:
             path = pathlib.Path(folder) / "plan.sccl"
             self.save(path)
             return tool.run_json("explain", "--contents", str(path))[0]
-
-    @property
-    def targets(self) -> List[str]:
-        """What it has code for."""
-        return sorted({kernel["target"] for kernel in self.inspect()["kernels"]})
 
     def __reduce__(self) -> tuple:
         """Of copies and pickles: they load the same bytes."""

@@ -50,6 +50,12 @@ TEST(Library, DescribesAPlan) {
   EXPECT_EQ(info.ranks, 2);
   EXPECT_EQ(info.combining, 1);
   EXPECT_EQ(strlen(info.hash), 64u);
+  EXPECT_EQ(std::string(info.targets).substr(0, 6), "x86-64");
+  // As a program passes it that was compiled before there were targets.
+  info.targets = nullptr;
+  info.size = offsetof(scclPlanInfo, targets);
+  EXPECT_EQ(scclPlanGetInfo(plan, &info), scclSuccess);
+  EXPECT_EQ(info.targets, nullptr);
   EXPECT_EQ(scclPlanDestroy(plan), scclSuccess);
 }
 
