@@ -174,7 +174,9 @@ Status Group::shareDevice(const Gathered<Hello> &hellos) {
       return {scclErrorUnsupported,
               "ranks " + std::to_string(std::min(own, other)) + " and " +
                   std::to_string(std::max(own, other)) + " share device " +
-                  device->id() + ", and are not threads of one process"};
+                  device->id() +
+                  ", and are not threads of one process; give each process a "
+                  "GPU of its own"};
     members.push_back(other);
   }
   if (members.size() == 1)
