@@ -15,6 +15,8 @@ from typing import Any, Callable, List, Optional
 from .._library import Error, RankLost, Timeout
 
 _LEAST_SECONDS, _MOST_SECONDS = 100e-6, 20e-3
+#: torch's TCPStore closes the connection of who sets a value of more than 8 MiB.
+_PIECE_BYTES = 4 << 20
 
 
 def _start_of(pid: str) -> Optional[str]:
@@ -61,11 +63,23 @@ class WatchedStore:
             raise Error(f"the store of the group fails: {error}") from None
 
     def set(self, key: str, value: Any) -> None:
-        self._call(self._store.set, key, value)
+        """In pieces, of which the last one is shorter."""
+        data = value.encode() if isinstance(value, str) else bytes(value)
+        for number, at in enumerate(range(0, len(data) + 1, _PIECE_BYTES)):
+            piece = data[at : at + _PIECE_BYTES]
+            self._call(self._store.set, f"{key}/{number}", piece)
         self._call(self._store.add, f"{key}/there", 1)
 
     def _has(self, key: str) -> bool:
         return self._call(self._store.add, f"{key}/there", 0) > 0
+
+    def _value(self, key: str) -> bytes:
+        data, number = b"", 0
+        while len(data) == number * _PIECE_BYTES:
+            piece = self._call(self._store.get, f"{key}/{number}")
+            data += piece.encode() if isinstance(piece, str) else bytes(piece)
+            number += 1
+        return data
 
     def get(self, key: str) -> bytes:
         """The value of a key that some rank sets. Raises RankLost if the process of a
@@ -82,16 +96,14 @@ class WatchedStore:
                 )
             time.sleep(pause)
             pause = min(2 * pause, _MOST_SECONDS)
-        value = self._call(self._store.get, key)
-        return value.encode() if isinstance(value, str) else bytes(value)
+        return self._value(key)
 
     def learn_processes(self) -> None:
         """Asks who the ranks are that have made one, to notice later that they ended."""
         for rank in range(self._size):
             key = f"process/{rank}"
             if not self._processes[rank] and self._has(key):
-                value = bytes(self._call(self._store.get, key)).decode()
-                self._processes[rank] = value or "? ?"
+                self._processes[rank] = self._value(key).decode() or "? ?"
 
     def _check_processes(self) -> None:
         here = self._processes[self._rank].split()[2:]

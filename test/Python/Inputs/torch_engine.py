@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a node does that has libsccl, this package and plans, but no tool: torch_engine.py PLAN.
-It executes what torch's backend does, without torch: ranks are threads, and a dictionary
-is their store."""
+"""The engine of torch's backend, without torch: ranks are threads, and a dictionary is their
+store. torch_engine.py PLAN"""
 import concurrent.futures
 import pathlib
 import sys
@@ -15,15 +14,21 @@ from sccl import _library
 package = sys.modules["sccl.torch"] = types.ModuleType("sccl.torch")
 package.__path__ = [str(pathlib.Path(sccl.__file__).parent / "torch")]
 from sccl.torch.engine import Engine  # noqa: E402
+from sccl.torch.store import WatchedStore  # noqa: E402
 
 SUM = ("all_reduce", -1, _library.DATA_TYPES.index("f32"), 0, "float32")
 
 
 class Store:
+    """As torch's TCPStore, which takes no larger values."""
+
+    most = 8 << 20
+
     def __init__(self):
         self.values, self.counts, self.lock = {}, {}, threading.Lock()
 
     def set(self, key, value):
+        assert len(value) <= self.most, f"{key}: {len(value)} bytes"
         self.values[key] = value.encode() if isinstance(value, str) else value
 
     def get(self, key):
@@ -35,6 +40,14 @@ class Store:
         with self.lock:
             self.counts[key] = self.counts.get(key, 0) + number
             return self.counts[key]
+
+
+def large_values(store):
+    watched = WatchedStore(0, 1, store, 20)
+    for size in 0, 1, 4 << 20, 9 << 20, 12 << 20:
+        watched.set(f"{size} bytes", b"x" * size)
+        assert watched.get(f"{size} bytes") == b"x" * size, size
+    print("values of any size")
 
 
 def main(rank, store):
@@ -50,6 +63,7 @@ def main(rank, store):
     return found
 
 
+large_values(Store())
 print("plan:", *sccl.Plan(sys.argv[1]).targets)
 store = Store()
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
