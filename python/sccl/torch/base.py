@@ -197,7 +197,8 @@ class GroupBase(dist.ProcessGroup):
         def await_end() -> None:
             if compare:
                 compare()
-            work.wait()
+            if work is not None:  # torch from 2.8 on has waited, without async_op
+                work.wait()
 
         return self._after(await_end, results, caller, finish)
 
@@ -205,6 +206,12 @@ class GroupBase(dist.ProcessGroup):
         self, await_end: Any, results: List[torch.Tensor], caller: int, finish: Finish
     ) -> Any:
         """A work of another backend, with what is left to do after it."""
+        if results and results[0].device.type == "cuda":
+            # Nothing waits here but the current stream: a thread has one of its own.
+            await_end()
+            if finish:
+                finish()
+            return handed(DoneWork(results, results[0].device), caller)
         pending = PendingWork(await_end, results, self._completer, finish)
         if finish:
             self._completer.add(pending)
@@ -264,8 +271,8 @@ class GroupBase(dist.ProcessGroup):
             is_barrier = tensor is self._barrier_bytes
             words = "barrier" if is_barrier else describe(collective, root, tensor, op)
             self._meet((kind, key), words)
-        engine = self._cpu if kind == "cpu" else self._engine(tensor.device)
         try:
+            engine = self._cpu if kind == "cpu" else self._engine(tensor.device)
             if key not in engine.covered:
                 # Also of no elements: all ranks ask, and may have some.
                 reason = engine.why_not(key)
@@ -344,10 +351,11 @@ class GroupBase(dist.ProcessGroup):
 
         def await_end() -> None:
             for work in works:
-                work.wait()
+                if work is not None:
+                    work.wait()
 
-        work = PendingWork(await_end, tensors, self._completer)
-        return work if sys._getframe(2).f_globals is CALLERS else work.native()
+        caller = PYTHON if sys._getframe(2).f_globals is CALLERS else NATIVE
+        return self._after(await_end, tensors, caller, None)
 
     def _check_multiple(self, what: str, whole: Any, part: Any) -> None:
         if whole.numel() != part.numel() * self._size:

@@ -189,8 +189,18 @@ class ProcessGroupSccl(MovingCollectives):
         behind = self._fall_back(device, "send and recv", reason, together=False)
         return (behind, *plain(tensors))
 
+    #: Names that later versions of torch 2 call these by.
+    all_gather_single = MovingCollectives._allgather_base
+    all_to_all_single = MovingCollectives.alltoall_base
+    reduce_scatter_single = _reduce_scatter_base
+
     #: torch 2 asks the backend of a device for it when init_process_group gets one.
     supports_splitting = False
+    #: torch 2 would ask backends of C++, which the group has not.
+    group_name = ""
+
+    def _set_group_name(self, name: str) -> None:
+        self.group_name = name
 
     def _get_backend(self, device: torch.device) -> "ProcessGroupSccl":
         """What executes calls for a device, in torch 2: the group itself."""

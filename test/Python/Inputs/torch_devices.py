@@ -133,6 +133,12 @@ class Vendor(dist.ProcessGroupGloo):
     """In place of NCCL; it takes the tensors, as their memory is that of the host."""
 
     said = []
+    has_works = True
+
+    def allreduce(self, tensors, opts):
+        """Waits where it gives no work, as NCCL's does in torch from 2.8 on."""
+        work = super().allreduce(tensors, opts)
+        return work if self.has_works else work.wait() and None
 
     def _start_coalescing(self):
         self.said.append("start")
@@ -148,6 +154,12 @@ def by_vendor(rank, size):
     tensor = put(everyone[rank])
     dist.all_reduce(tensor)
     expect(tensor, sum(everyone), "all_reduce by the vendor's library")
+    for Vendor.has_works in False, True:
+        # What is left to do is enqueued when the call returns, before any wait.
+        columns = put(everyone[rank]).view(2, -1).t()
+        work = dist.all_reduce(columns, async_op=True)
+        expect(columns, sum(everyone).view(2, -1).t(), "all_reduce of columns")
+        assert work.wait()
     # As torch 2 does for sends and receives of GPUs that go together.
     group = dist.distributed_c10d._get_default_group()
     group._start_coalescing(tensor.device)
@@ -159,6 +171,8 @@ def by_vendor(rank, size):
     group._end_coalescing(tensor.device)
     assert Vendor.said == ["start", "end"]
     assert not group._get_backend(tensor.device).supports_splitting
+    group._set_group_name("a name")
+    assert group.group_name == "a name"
 
 
 def main(rank, size):
