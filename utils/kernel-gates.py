@@ -193,7 +193,7 @@ def check_words(report, function, is_ptx):
         if at in starts or blocks[-1] and function.successors(blocks[-1][-1]) != [at]:
             blocks.append([])
         blocks[-1].append(at)
-    # One that looks at the abort word comes in each 64th poll.
+    # One that looks at the abort word comes in few of the polls.
     def looks_at_abort(block):
         loads = [i for i in block if access(code[i][0]) and access(code[i][0])[0] == "load"]
         return len(loads) == 1 and access(code[loads[0]][0])[1] == 8 and (

@@ -27,6 +27,7 @@ struct Rank {
 };
 
 static constexpr unsigned unroll = 8;
+static constexpr unsigned abortPeriod = 1 << 13; ///< gpuAbortPeriod, FlagCode.h
 
 __device__ static uint4 load(const uint4 *from) {
   uint4 value;
@@ -98,11 +99,12 @@ __device__ static bool isAborted(const Rank &rank) {
   return relaxed(rank.abort) != 0;
 }
 
-/// Until the flag has the value; looks at the abort word every 64 polls.
+/// Until the flag has the value; looks at the abort word as rarely as
+/// generated code.
 __device__ static void await(const uint64_t *flag, uint64_t value,
                              const Rank &rank) {
   for (unsigned polls = 1; acquire(flag) < value; ++polls)
-    if (polls % 64 == 0 && isAborted(rank))
+    if (polls % abortPeriod == 0 && isAborted(rank))
       return;
 }
 
@@ -182,7 +184,7 @@ __device__ static void pingPong(Rank *ranks, uint64_t rounds, uint64_t base,
         continue;
       }
       for (unsigned polls = 1; !hasCome<way>(mine, base + i); ++polls)
-        if (polls % 64 == 0 && isAborted(ranks[me]))
+        if (polls % abortPeriod == 0 && isAborted(ranks[me]))
           return;
     }
 }

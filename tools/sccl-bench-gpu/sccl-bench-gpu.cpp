@@ -10,6 +10,7 @@
 //   sccl-bench-gpu rows [--device=hip] [--gpus=N] [--most=BYTES] [--seconds=S]
 //   [--launch-seconds=S] PLAN...
 //   sccl-bench-gpu metrics [--launch-seconds=S] FOLDER
+//   sccl-bench-gpu times --bytes=N,... PLAN...
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,6 +130,61 @@ static int runMetrics(const std::string &folder, double launchSeconds) {
 }
 
 //===----------------------------------------------------------------------===//
+// Times of programs
+//===----------------------------------------------------------------------===//
+
+/// Prints what each program of a plan takes for segments of `bytes`.
+static void timePrograms(Cuda &cuda, const PlanFile &plan, uint64_t bytes) {
+  const plan::Manifest &manifest = plan.view.manifest;
+  for (unsigned i = 0; i < manifest.programs.size(); ++i) {
+    const plan::ProgramEntry &info = manifest.programs[i];
+    std::printf("%-10s %-14s %-8s %4u %12llu ", manifest.topology.c_str(),
+                manifest.collective.c_str(), info.variant.c_str(), info.blocks,
+                (unsigned long long)bytes);
+    try {
+      PlanLaunch launch(cuda, plan, i, manifest.combining ? "f32" : "", bytes);
+      double time = cuda.seconds([&] { launch.enqueue(); }, 4, 5);
+      std::printf("%10.1f %8.0f\n", time * 1e6,
+                  launch.trafficBytes() / time * 1e-9);
+    } catch (const Failure &failure) {
+      std::printf("%s\n", failure.message.c_str());
+    }
+    std::fflush(stdout);
+  }
+}
+
+/// Sizes separated by commas; none if that is not what it is.
+static std::vector<uint64_t> sizesOf(const char *text) {
+  std::vector<uint64_t> sizes;
+  for (char *end = nullptr; *text; text = *end == ',' ? end + 1 : end) {
+    sizes.push_back(std::strtoull(text, &end, 10));
+    if (end == text || (*end != ',' && *end != '\0'))
+      return {};
+  }
+  return sizes;
+}
+
+static int runTimes(const std::vector<uint64_t> &sizes, int count,
+                    char **plans) {
+  try {
+    Cuda cuda(/*limitSeconds=*/5);
+    std::printf("%s\n%-10s %-14s %-8s %4s %12s %10s %8s\n",
+                cuda.deviceName().c_str(), "topology", "collective", "variant",
+                "#", "B/segment", "us", "GB/s");
+    for (int i = 0; i < count; ++i) {
+      PlanFile plan(plans[i]);
+      for (uint64_t bytes : sizes)
+        timePrograms(cuda, plan, bytes);
+    }
+  } catch (const Failure &failure) {
+    std::fprintf(stderr, "sccl-bench-gpu: error: %s\n",
+                 failure.message.c_str());
+    return 1;
+  }
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
 // The command line
 //===----------------------------------------------------------------------===//
 
@@ -177,7 +233,11 @@ int main(int argc, char **argv) {
       argc == 4 ? valueOf(argv[2], "--launch-seconds") : nullptr;
   if (command == "metrics" && (limit || argc == 3))
     return runMetrics(argv[argc - 1], limit ? std::strtod(limit, nullptr) : 5);
+  if (command == "times" && argc > 3)
+    if (const char *bytes = valueOf(argv[2], "--bytes"))
+      if (std::vector<uint64_t> sizes = sizesOf(bytes); !sizes.empty())
+        return runTimes(sizes, argc - 3, argv + 3);
   return fail("expected rows [--device=hip] [--gpus=N] [--most=BYTES] "
-              "[--seconds=S] [--launch-seconds=S] PLAN..., or metrics "
-              "[--launch-seconds=S] FOLDER");
+              "[--seconds=S] [--launch-seconds=S] PLAN..., metrics "
+              "[--launch-seconds=S] FOLDER, or times --bytes=N,... PLAN...");
 }

@@ -233,7 +233,7 @@ private:
   void waitTogether() {
     Value thread = code.threadId(code.i32);
     Value hasFlag = code.is(Compare::Less, thread, count);
-    code.when(hasFlag, [&] { poll(thread, /*abortPeriod=*/64); });
+    code.when(hasFlag, [&] { poll(thread, gpuAbortPeriod); });
     code.barrier();
   }
 
@@ -243,7 +243,9 @@ private:
     auto read = [&]() -> CodeBuilder::Values {
       return {code.load(code.i64, flag, wordBytes, Order::Acquire)};
     };
-    buildPoll(code, {read, abort, isHost(), abortPeriod}, [&](ValueRange now) {
+    Poll poll{read, abort, isHost()};
+    poll.abortPeriod = abortPeriod;
+    buildPoll(code, poll, [&](ValueRange now) {
       return code.is(Compare::Less, now[0], row.value);
     });
   }

@@ -20,15 +20,20 @@ enum class HelperTarget;
 /// Builds @coll_begin, @coll_end, @coll_signal and @coll_wait.
 void buildFlagHelpers(CodeBuilder &code, HelperTarget target);
 
+/// The abort word is in memory of the host. A GPU that polls it often has no
+/// time for anything else: 67 us for each look on an H100, see docs/Clock.md.
+/// So many polls take a few milliseconds.
+inline constexpr unsigned gpuAbortPeriod = 1 << 13;
+
 /// Words of 64 bits that a thread polls.
 struct Poll {
   /// Builds what loads them.
   llvm::function_ref<llvm::SmallVector<mlir::Value>()> read;
   mlir::Value abort; ///< address of the abort word
   bool isHost;
-  /// Every so many polls, a power of two, the abort word is looked at.
-  unsigned abortPeriod = 64;
   unsigned words = 1; ///< that `read` loads
+  /// Every so many polls, a power of two, the abort word is looked at.
+  unsigned abortPeriod = isHost ? 64 : gpuAbortPeriod;
 };
 
 /// What the last poll has found.
