@@ -118,7 +118,9 @@ typedef struct scclConfig {
   /** Seconds without progress on any rank before a launch is given up. On a
    * GPU they begin when the stream has come to it. */
   double timeoutSeconds;
-  size_t scratchBytes; /**< of this rank for each plan; 0: all that it needs */
+  /** Bytes of memory that this rank has for each plan; 0: what it needs up to
+   * 64 MiB, on a GPU 256 MiB. A launch of more goes in pieces. */
+  size_t scratchBytes;
   int smBudget; /**< multiprocessors that a launch may take; 0: no limit */
 } scclConfig;
 

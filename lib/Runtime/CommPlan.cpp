@@ -24,8 +24,16 @@ struct PlanHello {
 };
 } // namespace sccl
 
-static constexpr uint64_t defaultMaxPiece = 1 << 20;
-static constexpr uint64_t defaultBudget = 64 << 20;
+/// Of a segment, unless a table names more.
+static uint64_t largestPiece(const Device &device) {
+  return device.isSynchronous() ? 1 << 20 : 256 << 20;
+}
+
+/// Bytes of memory, unless the caller names them.
+static uint64_t defaultBudget(const Device &device) {
+  return device.isSynchronous() ? 64 << 20 : 256 << 20;
+}
+
 static constexpr uint64_t smallestPiece = 4096;
 
 CommPlan::CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
@@ -70,9 +78,10 @@ Status CommPlan::load(Group &group, std::shared_ptr<const LoadedPlan> plan,
 /// The largest power of two that a segment of own buffers can have on all ranks
 /// within the memory that the caller allows; 0 if none.
 uint64_t CommPlan::fitPiece() const {
-  uint64_t budget =
-      group.config.scratchBytes ? group.config.scratchBytes : defaultBudget;
-  uint64_t piece = defaultMaxPiece;
+  const Device &device = *group.device;
+  uint64_t budget = group.config.scratchBytes ? group.config.scratchBytes
+                                              : defaultBudget(device);
+  uint64_t piece = largestPiece(device);
   for (const plan::SizeTable &table : manifest.tables)
     for (const plan::SizeChoice &choice : table.choices)
       while (piece < choice.pieceBytes && piece < budget)
@@ -120,10 +129,11 @@ Status CommPlan::prepare() {
   if (maxPiece == 0) {
     MemoryLayout least(manifest, programs, rank, smallestPiece,
                        group.isStreamOrdered());
-    return {scclErrorOutOfMemory, "the plan needs " +
-                                      std::to_string(least.bytes) +
-                                      " bytes of memory, which is more than "
-                                      "scratchBytes, or 64 MiB, allows"};
+    return {scclErrorOutOfMemory,
+            "the plan needs " + std::to_string(least.bytes) +
+                " bytes of memory, which is more than "
+                "scratchBytes allows, which is " +
+                std::to_string(defaultBudget(*group.device)) + " by default"};
   }
   for (const plan::RankLayout &layout : manifest.layout) {
     mostInputSegments = std::max(mostInputSegments, layout.inputSegments);

@@ -11,7 +11,8 @@
 
 using namespace sccl;
 
-/// Of a segment, where nobody has measured. Stays in the second-level cache.
+/// Of a segment on a CPU, where nobody has measured. Stays in the second-level
+/// cache. On a GPU each launch costs more than a cache gains.
 static constexpr uint64_t defaultPiece = 256 << 10;
 static constexpr uint64_t pieceAlignment = 64;
 static constexpr uint64_t mostBytes = uint64_t(1) << 62;
@@ -92,10 +93,12 @@ CommPlan::Route CommPlan::routeFor(const Flight &flight, bool direct) const {
       [](const RankNeeds &needs) { return needs.scratchSlots != 0; });
   // Whoever works in place may need own buffers where others do not.
   bool isBounded = hasScratch || (touchesPeers ? !direct : !info.inPlace);
-  uint64_t most = isBounded ? maxPiece : mostBytes;
+  uint64_t most =
+      isBounded ? flight.choice.program->mostOf(maxPiece) : mostBytes;
   uint64_t wanted = flight.choice.pieceBytes;
   if (wanted == 0)
-    wanted = isBounded ? defaultPiece : mostBytes;
+    wanted =
+        isBounded && group.device->isSynchronous() ? defaultPiece : mostBytes;
   Route route;
   route.peersUseBuffers = touchesPeers && direct;
   route.pieceBytes = std::clamp(wanted / pieceAlignment * pieceAlignment,

@@ -135,8 +135,9 @@ Status CommPlan::clearOldWords(const Program &program, uint64_t launches,
   clearedAfter[slot] = launches;
   // As a number of a launch: 2^31 away from this one, by less than 2^24.
   uint8_t distant = uint8_t((launches >> 24) + 0x80);
-  return group.device->fill(tables.of(slot)[rank].scratch, distant,
-                            program.scratchBytes(rank, maxPiece), stream);
+  return group.device->fill(
+      tables.of(slot)[rank].scratch, distant,
+      program.scratchBytes(rank, program.mostOf(maxPiece)), stream);
 }
 
 /// A program whose ranks do not announce themselves may begin only when all are

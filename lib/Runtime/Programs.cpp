@@ -110,6 +110,23 @@ static unsigned mostChannels(const plan::ProgramEntry &info) {
   return most;
 }
 
+/// See Program::largestSegment: a power of two, and not so small that a table
+/// that is a bit off costs much.
+static uint64_t largestSegment(const plan::Manifest &manifest,
+                               unsigned program) {
+  constexpr uint64_t least = 64 << 10;
+  uint64_t largest = 0;
+  for (const plan::SizeTable &table : manifest.tables)
+    for (size_t i = 0; i < table.choices.size(); ++i) {
+      if (table.choices[i].program != program)
+        continue;
+      if (i + 1 == table.choices.size())
+        return UINT64_MAX;
+      largest = std::max(largest, table.choices[i + 1].firstByte);
+    }
+  return llvm::PowerOf2Ceil(std::max(largest / manifest.sendSegments, least));
+}
+
 Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
                           unsigned number, Device &device, unsigned smBudget,
                           std::vector<Program> &programs) {
@@ -126,6 +143,8 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
     program.blocks =
         smBudget ? std::min(info.blocks, smBudget / channels) : info.blocks;
     program.index = index;
+    if (!manifest.tables.empty())
+      program.largestSegment = largestSegment(manifest, index);
     program.info = &info;
     program.chunksPerSegment =
         manifest.schedules[info.schedule].chunksPerSegment;
@@ -185,9 +204,10 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
   }
   uint64_t scratch = place(shared);
   for (const Program &program : programs)
-    scratches.push_back(program.info->announcesReady
-                            ? scratch
-                            : place(program.scratchBytes(rank, pieceBytes)));
+    scratches.push_back(
+        program.info->announcesReady
+            ? scratch
+            : place(program.scratchBytes(rank, program.mostOf(pieceBytes))));
   input = place(stagesInput ? bytesOf(buffers.inputSegments, pieceBytes) : 0);
   output = place(bytesOf(buffers.outputSegments, pieceBytes));
   bytes = end;

@@ -35,6 +35,8 @@ struct Program {
   bool combines;
   uint64_t signature;  ///< tells programs apart in a Call
   unsigned blocks = 1; ///< that launches here may have for each channel
+  /// Bytes of the largest segment that a table of the plan chooses it for.
+  uint64_t largestSegment = UINT64_MAX;
 
   unsigned slot(scclDataType type, scclRedOp op) const {
     return combines ? unsigned(type) * numReductions + unsigned(op) : 0;
@@ -57,6 +59,12 @@ struct Program {
   uint64_t scratchBytes(unsigned rank, uint64_t segment) const {
     return llvm::SaturatingMultiply<uint64_t>(
         info->ranks[rank].scratchSlots, chunkStride(segment, chunksPerSegment));
+  }
+  /// Bytes of a segment of which launches have no more, where own buffers hold
+  /// `piece`: programs that do not announce themselves have scratch of their
+  /// own, which would take the memory of those for large sizes.
+  uint64_t mostOf(uint64_t piece) const {
+    return info->announcesReady ? piece : std::min(piece, largestSegment);
   }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {

@@ -151,8 +151,8 @@ pack_metrics() {
     --blocks-per-link=4 --blocks-per-link=16 --blocks-per-link=32 \
     --blocks-per-link=64
   synthesize reduce2 line:2 reduce_scatter 2 1 1
-  compile reduce2 reduce2 "${large[@]}" --variant=pull --blocks-per-link=32 \
-    --blocks-per-link=64 --element=f32 --element=f16 --element=bf16 --element=f8e4m3
+  compile reduce2 reduce2 "${many[@]}" --variant=pull --blocks-per-link=16 \
+    --blocks-per-link=32 --element=f32 --element=f16 --element=bf16 --element=f8e4m3
   synthesize reduce8 mesh:8 reduce_scatter 8 1 1
   compile reduce8 reduce8 "${many[@]}" --variant=pull --blocks-per-link=1 \
     --blocks-per-link=2

@@ -44,6 +44,30 @@ TEST_P(EitherGPU, CollectsAsThreads) {
   }
 }
 
+/// What programs need scratch for fits into the memory that a GPU has for it.
+TEST_P(EitherGPU, LaunchesLargeBuffersOnce) {
+  std::string bytes = gpuPlan("pair-halves-all_reduce", kind);
+  constexpr size_t count = 4 << 20;
+  EXPECT_EQ(
+      0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+        Member member;
+        if (check(!join(member, end, bytes, kind, 10, 2, /*scratchBytes=*/0),
+                  "join"))
+          return 1;
+        void *send = nullptr, *recv = nullptr;
+        bool isRight = false;
+        for (void **memory : {&send, &recv})
+          if (check(!scclMemAlloc(member.comm, count * sizeof(float), memory),
+                    "memory"))
+            return 1;
+        return check(
+            !collect(member, end, false, count, send, recv, nullptr, isRight) &&
+                isRight,
+            "launch");
+      }));
+  EXPECT_EQ(fake.launches(), 2u);
+}
+
 TEST_P(EitherGPU, CollectsAsProcesses) {
   Setting four("SCCL_FAKE_DEVICES", "4");
   std::string reduce = gpuPlan("pair-halves-all_reduce", kind);

@@ -74,7 +74,8 @@ inline std::string gpuPlan(const char *name, scclDeviceKind kind,
 
 inline scclResult join(Member &member, const RankEnd &end,
                        const std::string &bytes, scclDeviceKind kind,
-                       double timeoutSeconds = 10, int devices = 2) {
+                       double timeoutSeconds = 10, int devices = 2,
+                       size_t scratchBytes = 4 << 20) {
   scclResult result =
       scclPlanLoadMemory(bytes.data(), bytes.size(), &member.plan);
   if (result != scclSuccess)
@@ -83,6 +84,7 @@ inline scclResult join(Member &member, const RankEnd &end,
   config.device = kind;
   config.deviceIndex = end.rank % devices;
   config.timeoutSeconds = timeoutSeconds;
+  config.scratchBytes = scratchBytes;
   return member.join(end, config, end.numRanks);
 }
 

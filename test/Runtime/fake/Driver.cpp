@@ -192,6 +192,21 @@ static int mapBlock(int fd, size_t bytes, bool isImported, void **memory) {
   return 0;
 }
 
+static constexpr size_t largeBytes = 4 << 20;
+
+/// Zeros, where there are many without touching their pages.
+static void fillBytes(char *memory, unsigned char value, size_t bytes) {
+  constexpr size_t page = 4096;
+  size_t head = -uintptr_t(memory) % page, whole = (bytes - head) / page * page;
+  bool isLarge = value == 0 && bytes > largeBytes;
+  if (!isLarge || madvise(memory + head, whole, MADV_REMOVE) != 0) {
+    std::memset(memory, value, bytes);
+    return;
+  }
+  std::memset(memory, 0, head);
+  std::memset(memory + head + whole, 0, bytes - head - whole);
+}
+
 static int makeBlock(void **memory, size_t bytes) {
   if (currentDevice() < 0)
     return noContext;
@@ -202,8 +217,9 @@ static int makeBlock(void **memory, size_t bytes) {
     return outOfMemory;
   if (int code = mapBlock(fd, bytes, false, memory))
     return code;
-  // Real memory comes with what was there before.
-  std::memset(*memory, 0xa5, bytes);
+  // Real memory comes with what was there before; most of what is large is left
+  // alone by its owner, and then takes no memory of the host.
+  std::memset(*memory, 0xa5, std::min(bytes, largeBytes));
   return 0;
 }
 
@@ -353,7 +369,7 @@ EXPORT int NAME(cuMemsetD8Async, hipMemsetD8Async)(void *memory,
   Stream *known = streamOf(stream);
   if (!known)
     return invalidHandle;
-  known->push([=] { std::memset(memory, value, bytes); });
+  known->push([=] { fillBytes(static_cast<char *>(memory), value, bytes); });
   return 0;
 }
 static int copyAsync(void *to, const void *from, size_t bytes, void *stream) {
