@@ -21,7 +21,6 @@
 |* Forks. A child has its parent's plans. Of its parent's communicators it    *|
 |* may only destroy its copies, which unmaps their memory and leaves the      *|
 |* parent alone; anything else returns scclErrorUnsupported.                  *|
-|*                                                                            *|
 \*===----------------------------------------------------------------------===*/
 
 #ifndef SCCL_SCCL_H
@@ -118,9 +117,8 @@ typedef struct scclConfig {
   /** Seconds without progress on any rank before a launch is given up. On a
    * GPU they begin when the stream has come to it. */
   double timeoutSeconds;
-  /** Bytes of memory that this rank has for each plan; 0: what it needs up to
-   * 64 MiB, on a GPU 256 MiB. A launch of more goes in pieces. */
-  size_t scratchBytes;
+  size_t scratchBytes; /**< of this rank for each plan; 0: 256 MiB on a GPU,
+                            else 64 MiB; launches of more go in pieces */
   int smBudget; /**< multiprocessors that a launch may take; 0: no limit */
 } scclConfig;
 
