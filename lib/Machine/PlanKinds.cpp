@@ -17,7 +17,7 @@ NetworkPlan sccl::oneNicPerGpu(Rational gigabytes) {
           NicUse::All, true};
 }
 
-MachinePlan sccl::onSwitches(unsigned gpus, std::string chip, LinkClass link,
+MachinePlan sccl::onSwitches(unsigned gpus, std::string chip, PresetLink link,
                              unsigned switches, unsigned linksPerSwitch,
                              bool inNetwork, Rational nic) {
   return {{gpus,
@@ -30,7 +30,7 @@ MachinePlan sccl::onSwitches(unsigned gpus, std::string chip, LinkClass link,
           oneNicPerGpu(nic)};
 }
 
-MachinePlan sccl::fullyJoined(unsigned gpus, std::string chip, LinkClass link,
+MachinePlan sccl::fullyJoined(unsigned gpus, std::string chip, PresetLink link,
                               unsigned links, Rational nic) {
   MachinePlan plan = {{gpus, std::move(chip), std::move(link)},
                       oneNicPerGpu(nic)};
@@ -40,7 +40,7 @@ MachinePlan sccl::fullyJoined(unsigned gpus, std::string chip, LinkClass link,
   return plan;
 }
 
-MachinePlan sccl::torus(std::string chip, LinkClass link,
+MachinePlan sccl::torus(std::string chip, PresetLink link,
                         const std::vector<unsigned> &extents,
                         const std::vector<unsigned> &links) {
   MachinePlan plan;

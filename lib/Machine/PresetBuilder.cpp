@@ -19,7 +19,7 @@ using namespace sccl;
   if (auto tried = (expression); !tried)                                       \
     return Error { tried.error() }
 
-static Result<Edge> edgeOf(const LinkClass &link, unsigned src, unsigned dst,
+static Result<Edge> edgeOf(const PresetLink &link, unsigned src, unsigned dst,
                            unsigned links) {
   auto bandwidth = product(link.perLink, int64_t(links));
   if (!bandwidth)

@@ -13,7 +13,7 @@
 namespace sccl {
 
 /// What kind of links a box has, and how fast one is.
-struct LinkClass {
+struct PresetLink {
   std::string kind;   ///< as "NVLink4"
   Rational perLink;   ///< GB/s of one link in one direction
   std::string source; ///< of the number
@@ -28,7 +28,7 @@ struct LinkPair {
 struct BoxPlan {
   unsigned numGpus = 0;
   std::string chip;
-  LinkClass link;
+  PresetLink link;
   std::vector<LinkPair> pairs = {};
   /// Switch chips that join all GPUs, and the links from each GPU to each.
   unsigned switches = 0, linksPerSwitch = 0;
@@ -62,17 +62,17 @@ struct MachinePlan {
 NetworkPlan oneNicPerGpu(Rational gigabytes);
 
 /// GPUs that are all joined to all switches.
-MachinePlan onSwitches(unsigned gpus, std::string chip, LinkClass link,
+MachinePlan onSwitches(unsigned gpus, std::string chip, PresetLink link,
                        unsigned switches, unsigned linksPerSwitch,
                        bool inNetwork, Rational nic);
 
 /// GPUs of which every two are joined.
-MachinePlan fullyJoined(unsigned gpus, std::string chip, LinkClass link,
+MachinePlan fullyJoined(unsigned gpus, std::string chip, PresetLink link,
                         unsigned links, Rational nic);
 
 /// A grid that wraps around; `links[d]` join neighbours in dimension d. Where
 /// an extent is 2 both ways round are the same links.
-MachinePlan torus(std::string chip, LinkClass link,
+MachinePlan torus(std::string chip, PresetLink link,
                   const std::vector<unsigned> &extents,
                   const std::vector<unsigned> &links);
 

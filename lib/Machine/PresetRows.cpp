@@ -18,7 +18,7 @@ using namespace sccl;
 // NVIDIA
 //===----------------------------------------------------------------------===//
 
-static LinkClass nvlink(unsigned generation) {
+static PresetLink nvlink(unsigned generation) {
   std::string source = "NVLink " + std::to_string(generation) + ": ";
   switch (generation) {
   case 2:
@@ -172,7 +172,7 @@ static MachinePlan mi100(const PresetSpec &) {
                      1, 25);
 }
 
-static LinkClass xgmi50() {
+static PresetLink xgmi50() {
   return {"xGMI3", 50, "50 GB/s a link and direction"};
 }
 
@@ -268,7 +268,7 @@ static MachinePlan tpu(const PresetSpec &spec) {
                spec.extents, std::vector<unsigned>(spec.extents.size(), 1));
 }
 
-static LinkClass neuronLink() {
+static PresetLink neuronLink() {
   return {"NeuronLink3", 64, "64 GB/s a lane and direction"};
 }
 

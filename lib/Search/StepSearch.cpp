@@ -70,15 +70,15 @@ std::vector<unsigned> StepSearch::chunkCounts() const {
 }
 
 /// Those that meet the bound; the smallest are the easiest.
-std::vector<Candidate> StepSearch::meetingBound(unsigned mostTried) const {
-  std::vector<Candidate> meeting;
+std::vector<StepCandidate> StepSearch::meetingBound(unsigned mostTried) const {
+  std::vector<StepCandidate> meeting;
   if (!least)
     return meeting;
   for (unsigned chunks : chunkCounts()) {
     uint64_t rounds = leastRounds(chunks);
     if (rounds > Instance::maxRounds)
       continue;
-    Candidate candidate{chunks, unsigned(rounds)};
+    StepCandidate candidate{chunks, unsigned(rounds)};
     if (candidate.bandwidth() == *least && meeting.size() < mostTried)
       meeting.push_back(candidate);
   }
@@ -86,14 +86,14 @@ std::vector<Candidate> StepSearch::meetingBound(unsigned mostTried) const {
 }
 
 /// Those of the paper's procedure, with R of at most S + k, cheapest first.
-std::vector<Candidate> StepSearch::withinSpareRounds() const {
-  std::vector<Candidate> candidates;
+std::vector<StepCandidate> StepSearch::withinSpareRounds() const {
+  std::vector<StepCandidate> candidates;
   uint64_t most =
       std::min<uint64_t>(steps + *problem().options.k, Instance::maxRounds);
   for (unsigned chunks : chunkCounts())
     for (uint64_t rounds = leastRounds(chunks); rounds <= most; ++rounds)
       candidates.push_back({chunks, unsigned(rounds)});
-  std::ranges::stable_sort(candidates, {}, &Candidate::bandwidth);
+  std::ranges::stable_sort(candidates, {}, &StepCandidate::bandwidth);
   return candidates;
 }
 
@@ -102,7 +102,7 @@ std::vector<Candidate> StepSearch::withinSpareRounds() const {
 //===----------------------------------------------------------------------===//
 
 /// More rounds never hurt, so that a refutation holds for fewer.
-bool StepSearch::isWorthAsking(const Candidate &candidate,
+bool StepSearch::isWorthAsking(const StepCandidate &candidate,
                                std::string_view engine) const {
   if (auto no = refuted.find(candidate.chunks);
       no != refuted.end() && candidate.rounds <= no->second)
@@ -114,7 +114,7 @@ bool StepSearch::isWorthAsking(const Candidate &candidate,
 
 /// Engines that were asked by name for `candidate`, with as much work.
 std::vector<std::string_view>
-StepSearch::askedBefore(const Candidate &candidate) const {
+StepSearch::askedBefore(const StepCandidate &candidate) const {
   std::vector<std::string_view> names;
   for (const auto &backend : solverBackends())
     if (!backend->traits().prefersParts &&
@@ -123,7 +123,7 @@ StepSearch::askedBefore(const Candidate &candidate) const {
   return names;
 }
 
-void StepSearch::note(const Candidate &candidate, std::string_view engine,
+void StepSearch::note(const StepCandidate &candidate, std::string_view engine,
                       const SynthesisResult &result) {
   if (std::holds_alternative<Unsatisfiable>(result.outcome)) {
     unsigned &most = refuted[candidate.chunks];
@@ -141,7 +141,7 @@ void StepSearch::note(const Candidate &candidate, std::string_view engine,
   }
 }
 
-StepSearch::Point StepSearch::makePoint(const Candidate &candidate,
+StepSearch::Point StepSearch::makePoint(const StepCandidate &candidate,
                                         Schedule schedule,
                                         const SynthesisResult &result) {
   best = candidate.bandwidth();
@@ -151,7 +151,7 @@ StepSearch::Point StepSearch::makePoint(const Candidate &candidate,
 }
 
 /// A schedule for `candidate`, if it is cheaper than what is known.
-StepSearch::Point StepSearch::ask(const Candidate &candidate,
+StepSearch::Point StepSearch::ask(const StepCandidate &candidate,
                                   std::string_view engine) {
   if (!isCheaper(candidate) || !isWorthAsking(candidate, engine))
     return std::nullopt;
@@ -189,9 +189,9 @@ StepSearch::Point StepSearch::ask(const Candidate &candidate,
 
 /// The first of `candidates` that has a schedule.
 StepSearch::Point
-StepSearch::searchInOrder(const std::vector<Candidate> &candidates,
+StepSearch::searchInOrder(const std::vector<StepCandidate> &candidates,
                           std::string_view engine) {
-  for (const Candidate &candidate : candidates) {
+  for (const StepCandidate &candidate : candidates) {
     if (problem().deadline.isOver())
       break;
     if (Point point = ask(candidate, engine))
@@ -220,7 +220,7 @@ static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
 /// search, if at all, and may spend it on a candidate whose multiple is easy;
 /// for trees from one root they are faster where all steps have a single round.
 StepSearch::Point
-StepSearch::searchBriefly(const std::vector<Candidate> &meeting) {
+StepSearch::searchBriefly(const std::vector<StepCandidate> &meeting) {
   if (problem().options.engine != "auto" || meeting.empty() ||
       (problem().isOneToAll() && meeting.front().rounds == steps))
     return std::nullopt;
@@ -432,8 +432,8 @@ StepSearch::Point StepSearch::withFewerChunks(const LowerBound &bound,
   least = bound.value;
   best.reset();
   probeWork = work;
-  std::vector<Candidate> candidates = meetingBound();
-  std::erase_if(candidates, [&](const Candidate &candidate) {
+  std::vector<StepCandidate> candidates = meetingBound();
+  std::erase_if(candidates, [&](const StepCandidate &candidate) {
     return candidate.chunks >= known.chunks;
   });
   return searchInOrder(candidates, problem().options.engine);
@@ -452,7 +452,7 @@ StepSearch::Point StepSearch::run(const SharedBound &bound,
   if (isCloseEnough())
     return std::nullopt;
   // What meets the bound settles the matter.
-  std::vector<Candidate> meeting = meetingBound(effort.mostTried);
+  std::vector<StepCandidate> meeting = meetingBound(effort.mostTried);
   if (Point point = searchBriefly(meeting))
     return point;
   // Where others search long for one C and R, trees answer for all at once.

@@ -118,7 +118,7 @@ private:
 };
 
 /// One (C, R) to try at some number of steps.
-struct Candidate {
+struct StepCandidate {
   unsigned chunks, rounds;
   Rational bandwidth() const { return Rational(rounds, chunks); }
 };
@@ -176,11 +176,11 @@ private:
   uint64_t roundsForAll(uint64_t chunks) const;
   unsigned sizeOf(unsigned chunks) const;
   std::vector<unsigned> chunkCounts() const;
-  std::vector<Candidate> meetingBound(unsigned mostTried = 3) const;
-  std::vector<Candidate> withinSpareRounds() const;
-  Point searchInOrder(const std::vector<Candidate> &candidates,
+  std::vector<StepCandidate> meetingBound(unsigned mostTried = 3) const;
+  std::vector<StepCandidate> withinSpareRounds() const;
+  Point searchInOrder(const std::vector<StepCandidate> &candidates,
                       std::string_view engine);
-  Point searchBriefly(const std::vector<Candidate> &meeting);
+  Point searchBriefly(const std::vector<StepCandidate> &meeting);
   Point fromTrees();
   Point fromTreesToAll(const TreeSynthesis::Wanted &wanted,
                        const SearchLimits &limits);
@@ -193,15 +193,17 @@ private:
   bool isWithin(double factor) const;
   bool isSpent(uint64_t limit);
 
-  bool isCheaper(const Candidate &candidate) const {
+  bool isCheaper(const StepCandidate &candidate) const {
     return !best || candidate.bandwidth() < *best;
   }
-  bool isWorthAsking(const Candidate &candidate, std::string_view engine) const;
-  std::vector<std::string_view> askedBefore(const Candidate &candidate) const;
-  Point ask(const Candidate &candidate, std::string_view engine);
-  Point makePoint(const Candidate &candidate, Schedule schedule,
+  bool isWorthAsking(const StepCandidate &candidate,
+                     std::string_view engine) const;
+  std::vector<std::string_view>
+  askedBefore(const StepCandidate &candidate) const;
+  Point ask(const StepCandidate &candidate, std::string_view engine);
+  Point makePoint(const StepCandidate &candidate, Schedule schedule,
                   const SynthesisResult &result);
-  void note(const Candidate &candidate, std::string_view engine,
+  void note(const StepCandidate &candidate, std::string_view engine,
             const SynthesisResult &result);
 
   std::reference_wrapper<const FrontierProblem> shared;
