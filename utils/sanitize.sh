@@ -11,9 +11,10 @@ build=${SCCL_ASAN_BUILD:-$root/build-asan}
 tests=("$@")
 [ $# != 0 ] || tests=(ModelTests MachineTests CheckTests PlanTests)
 
-# The preset `asan`, but for the folder.
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-  -DSCCL_SANITIZE=address,undefined > /dev/null
+# Unlike in the preset `asan` nothing is optimized, which builds in a quarter of the time and
+# leaves all that sanitizers look at.
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+  -DCMAKE_CXX_FLAGS_DEBUG="-O0 -g1" -DSCCL_SANITIZE=address,undefined > /dev/null
 ninja -C "$build" "${tests[@]}"
 export UBSAN_OPTIONS=print_stacktrace=1
 failed=0
