@@ -21,8 +21,8 @@ enum class HelperTarget;
 void buildFlagHelpers(CodeBuilder &code, HelperTarget target);
 
 /// The abort word is in memory of the host. A GPU that polls it often has no
-/// time for anything else: 67 us for each look on an H100, see docs/Clock.md.
-/// So many polls take a few milliseconds.
+/// time for anything else: 67 us for each look on an H100, as
+/// docs/KernelQuality.md says. So many polls take a few milliseconds.
 inline constexpr unsigned gpuAbortPeriod = 1 << 13;
 
 /// Words of 64 bits that a thread polls.
