@@ -146,8 +146,18 @@ static std::string withScratch(const char *path) {
       // Those that announce themselves have theirs in common. An input and an
       // output are two slots each.
       needs.scratchSlots = program.announcesReady ? slots : slots - 4;
-  for (plan::SizeTable &table : plan->manifest.tables)
-    table.choices.back().pieceBytes = uint64_t(1) << 40;
+  // Each is chosen for such segments, so that none has less scratch.
+  constexpr uint64_t most = uint64_t(1) << 40;
+  for (plan::SizeTable &table : plan->manifest.tables) {
+    plan::SizeChoice choice = table.choices.front();
+    choice.pieceBytes = most;
+    table.choices.clear();
+    for (unsigned i = 0; i < plan->manifest.programs.size(); ++i) {
+      choice.program = i;
+      choice.firstByte = i == 0 ? 0 : most + i;
+      table.choices.push_back(choice);
+    }
+  }
   Result<std::string> bytes = plan::serialize(*plan);
   return bytes ? *bytes : bytes.error();
 }
