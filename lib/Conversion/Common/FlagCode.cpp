@@ -227,24 +227,25 @@ private:
   }
 
   void waitInTurn() {
-    forEachFlag([&](Value number) { poll(number, /*abortPeriod=*/1); });
+    forEachFlag([&](Value number) { poll(number); });
   }
 
   void waitTogether() {
     Value thread = code.threadId(code.i32);
     Value hasFlag = code.is(Compare::Less, thread, count);
-    code.when(hasFlag, [&] { poll(thread, gpuAbortPeriod); });
+    code.when(hasFlag, [&] { poll(thread); });
     code.barrier();
   }
 
-  void poll(Value number, unsigned abortPeriod) {
+  void poll(Value number) {
     Row row = readRow(number);
     Value flag = code.at(control, row.bytes);
     auto read = [&]() -> CodeBuilder::Values {
       return {code.load(code.i64, flag, wordBytes, Order::Acquire)};
     };
     Poll poll{read, abort, isHost()};
-    poll.abortPeriod = abortPeriod;
+    if (isHost())
+      poll.abortPeriod = 1;
     buildPoll(code, poll, [&](ValueRange now) {
       return code.is(Compare::Less, now[0], row.value);
     });
