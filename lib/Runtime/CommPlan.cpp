@@ -29,11 +29,6 @@ static uint64_t largestPiece(const Device &device) {
   return device.isSynchronous() ? 1 << 20 : 256 << 20;
 }
 
-/// Bytes of memory, unless the caller names them.
-static uint64_t defaultBudget(const Device &device) {
-  return device.isSynchronous() ? 64 << 20 : 256 << 20;
-}
-
 static constexpr uint64_t smallestPiece = 4096;
 
 CommPlan::CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
@@ -78,10 +73,8 @@ Status CommPlan::load(Group &group, std::shared_ptr<const LoadedPlan> plan,
 /// The largest power of two that a segment of own buffers can have on all ranks
 /// within the memory that the caller allows; 0 if none.
 uint64_t CommPlan::fitPiece() const {
-  const Device &device = *group.device;
-  uint64_t budget = group.config.scratchBytes ? group.config.scratchBytes
-                                              : defaultBudget(device);
-  uint64_t piece = largestPiece(device);
+  uint64_t budget = memoryBudget(group.config, *group.device);
+  uint64_t piece = largestPiece(*group.device);
   for (const plan::SizeTable &table : manifest.tables)
     for (const plan::SizeChoice &choice : table.choices)
       while (piece < choice.pieceBytes && piece < budget)
@@ -131,9 +124,9 @@ Status CommPlan::prepare() {
                        group.isStreamOrdered());
     return {scclErrorOutOfMemory,
             "the plan needs " + std::to_string(least.bytes) +
-                " bytes of memory, which is more than "
-                "scratchBytes allows, which is " +
-                std::to_string(defaultBudget(*group.device)) + " by default"};
+                " bytes of memory, which is more than the " +
+                std::to_string(memoryBudget(group.config, *group.device)) +
+                " that scratchBytes allows"};
   }
   for (const plan::RankLayout &layout : manifest.layout) {
     mostInputSegments = std::max(mostInputSegments, layout.inputSegments);

@@ -12,6 +12,12 @@
 
 using namespace sccl;
 
+uint64_t sccl::memoryBudget(const scclConfig &config, const Device &device) {
+  if (config.scratchBytes)
+    return config.scratchBytes;
+  return device.isSynchronous() ? 64 << 20 : 256 << 20;
+}
+
 static constexpr uint64_t mostBytes = uint64_t(1) << 62;
 
 JoinedPlan::JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,

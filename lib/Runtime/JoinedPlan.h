@@ -30,6 +30,9 @@ struct LaunchRequest {
   void *stream;
 };
 
+/// Bytes of memory that a plan may take on a device.
+uint64_t memoryBudget(const scclConfig &config, const Device &device);
+
 /// A plan that a communicator has loaded, as one of its ranks has it: what to
 /// take for which size, and whether a call makes sense. How ranks reach each
 /// other is the business of those who derive from it.

@@ -28,7 +28,6 @@ struct MessagePlanHello {
 
 /// Pieces of segments under way at once.
 static constexpr unsigned window = 8;
-static constexpr uint64_t defaultBudget = 64 << 20;
 static constexpr uint64_t alignment = 64;
 
 MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
@@ -37,10 +36,6 @@ MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
     : JoinedPlan(std::move(plan), *group.device, group.rank(), group.numRanks(),
                  number),
       group(group), engine(engine) {}
-
-static uint64_t budgetOf(const MessageGroup &group) {
-  return group.config.scratchBytes ? group.config.scratchBytes : defaultBudget;
-}
 
 /// Compares the plans of all ranks, and how it went for them.
 static Status agree(const MessageGroup &group, const LoadedPlan *plan,
@@ -74,7 +69,8 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
     return before;
   });
   if (!made)
-    return agree(group, plan.get(), budgetOf(group), status);
+    return agree(group, plan.get(), memoryBudget(group.config, *group.device),
+                 status);
   if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
@@ -86,7 +82,7 @@ Status MessagePlan::loadAgain() const {
 }
 
 Status MessagePlan::connect() {
-  budget = budgetOf(group);
+  budget = memoryBudget(group.config, *group.device);
   return agree(group, plan.get(), budget, attempt([&] { return prepare(); }));
 }
 
@@ -112,8 +108,8 @@ Status MessagePlan::prepare() {
       return {scclErrorOutOfMemory,
               "the plan needs " +
                   std::to_string(mostScratch(program, chunkAlignment)) +
-                  " bytes of memory, which is more than scratchBytes, or 64 "
-                  "MiB, allows"};
+                  " bytes of memory, which is more than the " +
+                  std::to_string(budget) + " that scratchBytes allows"};
   }
   choices.resolve(manifest, programs, group.device->target(),
                   /*isOneProcess=*/false);
