@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The constants of docs/Clock.md as far as one GPU has them, by kernels as a
-// careful person would write them. A program of its own, which no build makes:
+// careful person would write them. What flags and LL words take from block to
+// block is in HandWritten.cu. A program of its own, which no build makes:
 //
 //   nvcc -arch=sm_90 -O3 -std=c++17 tools/sccl-bench-gpu/Clock.cu -o clock
 //
@@ -50,7 +51,7 @@ static float microseconds(const std::function<void()> &enqueue,
 }
 
 //===----------------------------------------------------------------------===//
-// Flags and words
+// Signals
 //===----------------------------------------------------------------------===//
 
 __global__ void nothing() {}
@@ -69,21 +70,6 @@ template <Way way> __device__ void signal(uint64_t *flag, uint64_t value) {
                  : "memory");
 }
 
-template <Way way> __device__ uint64_t look(const uint64_t *flag) {
-  uint64_t value;
-  if constexpr (way == Way::Device)
-    asm volatile("ld.acquire.gpu.u64 %0, [%1];"
-                 : "=l"(value)
-                 : "l"(flag)
-                 : "memory");
-  else
-    asm volatile("ld.acquire.sys.u64 %0, [%1];"
-                 : "=l"(value)
-                 : "l"(flag)
-                 : "memory");
-  return value;
-}
-
 /// A block writes 16 bytes for each thread, joins, and sets a flag.
 template <Way way>
 __global__ void signals(uint4 *data, uint64_t *flags, unsigned rounds) {
@@ -97,57 +83,7 @@ __global__ void signals(uint4 *data, uint64_t *flags, unsigned rounds) {
   }
 }
 
-/// Two blocks wait for each other, `rounds` times there and back.
-template <Way way>
-__global__ void flagsThereAndBack(uint64_t *flags, unsigned rounds,
-                                  uint64_t base) {
-  unsigned me = blockIdx.x;
-  for (unsigned i = 1; i <= rounds; ++i)
-    for (unsigned turn = 0; turn < 2; ++turn) {
-      if (turn == me)
-        __syncthreads();
-      if (threadIdx.x == 0 && turn == me)
-        signal<way>(flags + 16 * (1 - me), base + i);
-      else if (threadIdx.x == 0)
-        while (look<way>(flags + 16 * me) < base + i)
-          ;
-      if (turn != me)
-        __syncthreads();
-    }
-}
-
-/// Two LL words of 8 bytes for each thread.
-__device__ void storeWords(uint64_t *to, uint64_t first, uint64_t second) {
-  asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(first),
-               "l"(second)
-               : "memory");
-}
-__device__ void loadWords(const uint64_t *from, uint64_t number,
-                          uint64_t &first, uint64_t &second) {
-  do
-    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];"
-                 : "=l"(first), "=l"(second)
-                 : "l"(from)
-                 : "memory");
-  while (first >> 32 != number || second >> 32 != number);
-}
-
-__global__ void wordsThereAndBack(uint64_t *words, unsigned rounds,
-                                  uint64_t base) {
-  unsigned me = blockIdx.x;
-  uint64_t first, second;
-  for (unsigned i = 1; i <= rounds; ++i)
-    for (unsigned turn = 0; turn < 2; ++turn) {
-      uint64_t number = base + i, word = number << 32 | i;
-      uint64_t *place = words + 2 * threadIdx.x;
-      if (turn == me)
-        storeWords(place + 2 * blockSize * (1 - me), word, word);
-      else
-        loadWords(place + 2 * blockSize * me, number, first, second);
-    }
-}
-
-static void measureFlags(char *memory) {
+static void measureSignals(char *memory) {
   constexpr unsigned rounds = 1000;
   auto *data = reinterpret_cast<uint4 *>(memory);
   auto *flags = reinterpret_cast<uint64_t *>(memory + (1 << 24));
@@ -164,22 +100,6 @@ static void measureFlags(char *memory) {
                 blocks, of(signals<Way::System>) - relaxed,
                 of(signals<Way::Device>) - relaxed);
   }
-  uint64_t base = 0;
-  auto oneWay = [&](auto *kernel) {
-    check(cudaMemset(flags, 0, 1 << 16));
-    return microseconds(
-               [&] {
-                 kernel<<<2, blockSize>>>(flags, rounds, base);
-                 base += rounds;
-               },
-               1) /
-           (2 * rounds);
-  };
-  float system = oneWay(flagsThereAndBack<Way::System>);
-  float device = oneWay(flagsThereAndBack<Way::Device>);
-  std::printf("from block to block: a flag %.2f us, at the scope of the GPU "
-              "%.2f, LL words %.2f\n",
-              system, device, oneWay(wordsThereAndBack));
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,8 +132,24 @@ __global__ void sum(const float4 *from, uint64_t apart, float4 *to,
   }
 }
 
-/// Two ranks of `blocks` blocks send each other LL words of `lines` times 16
-/// bytes of data, and then write down what has come.
+/// Two LL words of 8 bytes for each thread.
+__device__ void storeWords(uint64_t *to, uint64_t first, uint64_t second) {
+  asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(first),
+               "l"(second)
+               : "memory");
+}
+__device__ void loadWords(const uint64_t *from, uint64_t number,
+                          uint64_t &first, uint64_t &second) {
+  do
+    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(first), "=l"(second)
+                 : "l"(from)
+                 : "memory");
+  while (first >> 32 != number || second >> 32 != number);
+}
+
+/// Two ranks of `blocks` blocks send each other two LL words for each of
+/// `lines`, and then read what has come.
 __global__ void exchange(uint64_t *words, uint64_t lines, uint64_t number,
                          unsigned blocks) {
   unsigned me = blockIdx.x / blocks;
@@ -275,7 +211,7 @@ int main() {
   check(cudaMemset(memory, 0, bytes));
   std::printf("a launch after another: %.1f us\n",
               microseconds([] { nothing<<<32, blockSize>>>(); }, 50));
-  measureFlags(memory);
+  measureSignals(memory);
   check(cudaMemset(memory, 0, bytes));
   measureRates(memory);
 }

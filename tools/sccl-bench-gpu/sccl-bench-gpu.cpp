@@ -18,6 +18,8 @@
 #include "PlanLaunch.h"
 #include "Rows.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -154,13 +156,11 @@ static void timePrograms(Cuda &cuda, const PlanFile &plan, uint64_t bytes) {
 }
 
 /// Sizes separated by commas; none if that is not what it is.
-static std::vector<uint64_t> sizesOf(const char *text) {
+static std::vector<uint64_t> sizesOf(llvm::StringRef text) {
   std::vector<uint64_t> sizes;
-  for (char *end = nullptr; *text; text = *end == ',' ? end + 1 : end) {
-    sizes.push_back(std::strtoull(text, &end, 10));
-    if (end == text || (*end != ',' && *end != '\0'))
+  for (llvm::StringRef word : llvm::split(text, ','))
+    if (word.getAsInteger(10, sizes.emplace_back()))
       return {};
-  }
   return sizes;
 }
 
