@@ -264,10 +264,6 @@ void DraftFlags::addGroups(uint32_t channel) {
       addTransfer(channel, first, next - begin);
     }
     bool isLast = next == own.size() && !isLocal(channel);
-    // Signals come behind a ready that alone keeps what follows waiting.
-    if (!isLast && next < own.size() &&
-        groups[transfers[own[next]].group].producers.empty())
-      mayAddReady();
     if (group.isAwaited || isLast)
       add({.kind = Kind::Signal,
            .link = linkOf(channel),

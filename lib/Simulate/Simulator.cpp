@@ -11,38 +11,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <queue>
 #include <tuple>
 
 using namespace sccl;
-
-Timing Timing::withHops(double hopTime) const {
-  Timing result = *this;
-  for (double &latency : result.latencies)
-    latency += hopTime;
-  return result;
-}
-
-Timing Timing::uniform(const Topology &topology, double latency,
-                       double unitRate) {
-  Timing timing;
-  timing.latencies.assign(topology.links().size(), latency);
-  for (const BandwidthLimit &limit : topology.limits())
-    timing.rates.push_back(limit.bandwidth * unitRate);
-  return timing;
-}
-
-double Action::blockRate(const Timing &timing) const {
-  double rate = std::numeric_limits<double>::infinity();
-  if (timing.loadRate > 0 && kind != Kind::Pull)
-    rate = std::min(rate, timing.loadRate / inputs);
-  if (timing.sendRate > 0 && kind != Kind::Copy)
-    rate = std::min(rate, timing.sendRate);
-  if (timing.wordRate > 0 && isWords)
-    rate = std::min(rate, timing.wordRate / inputs);
-  return rate;
-}
 
 namespace {
 using Kind = Action::Kind;
@@ -101,6 +73,7 @@ private:
   bool startTransfer(unsigned channel, const Action &action);
   bool signal(unsigned channel, const Action &action);
   bool waitFor(unsigned channel, const Action &action);
+  void endWait(unsigned channel);
   bool isLastWait(unsigned channel) const;
   bool hasNeighbour(unsigned channel, int distance) const;
   double capOf(unsigned channel, const Action &action, double bytes) const;
@@ -203,10 +176,10 @@ void Simulation::runChannel(unsigned channel) {
 }
 
 /// True if the channel has to wait until a signal has left: one warp waits for
-/// what was written before, and all meet for what is no transfer.
+/// what was written before, and all meet for barriers and more signals.
 bool Simulation::isSignalling(unsigned channel, const Action &action) {
   Cursor &cursor = cursors[channel];
-  bool isMeeting = action.kind == Kind::Wait || action.kind == Kind::Barrier ||
+  bool isMeeting = action.kind == Kind::Barrier ||
                    (action.kind == Kind::Signal && !hasNeighbour(channel, -1));
   return cursor.isHeld = isMeeting && !action.isWords && cursor.signalled > now;
 }
@@ -274,15 +247,22 @@ bool Simulation::waitFor(unsigned channel, const Action &action) {
     return false;
   }
   if (isLastWait(channel)) {
-    post(now + timing.waitTime, Event::What::WaitEnds, channel, 0);
+    endWait(channel);
     return false;
   }
   return true;
 }
 
+/// Threads go on some time after a flag has come, but not before a signal has
+/// left: the warp that waits for that joins the others.
+void Simulation::endWait(unsigned channel) {
+  double end = std::max(now + timing.waitTime, cursors[channel].signalled);
+  post(end, Event::What::WaitEnds, channel, 0);
+}
+
 /// True if threads go on some time after the present wait: the last of several.
 bool Simulation::isLastWait(unsigned channel) const {
-  return timing.waitTime > 0 && !actionOf(channel)->isWords &&
+  return timing.flagTime() > 0 && !actionOf(channel)->isWords &&
          !hasNeighbour(channel, 1);
 }
 
@@ -380,7 +360,7 @@ void Simulation::raiseFlag(unsigned flag, uint64_t value) {
     if (waiter.value > values[flag])
       return false;
     if (isLastWait(waiter.channel))
-      post(now + timing.waitTime, Event::What::WaitEnds, waiter.channel, 0);
+      endWait(waiter.channel);
     else
       endAction(waiter.channel);
     return true;

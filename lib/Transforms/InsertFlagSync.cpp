@@ -322,18 +322,6 @@ private:
       SignalOp::create(builder, loc, Flag::Ready, plans[other].rank, 1);
   }
 
-  /// Behind `last`, the last op of group number `group`. Where nothing but the
-  /// peer's ready keeps the next group waiting, behind that wait: then one warp
-  /// signals while the others go on.
-  Block::iterator placeOfSignals(Operation *last, uint32_t group,
-                                 const ChannelPlan &plan) {
-    Block::iterator next = std::next(last->getIterator());
-    bool isReadyNext = group + 1 < plan.endGroup &&
-                       groups[group + 1].producers.empty() &&
-                       isa<WaitOp>(*next);
-    return isReadyNext ? std::next(next) : next;
-  }
-
   void insert(ChannelPlan &plan) {
     OpBuilder builder(plan.op.getContext());
     insertReadies(builder, plan);
@@ -350,8 +338,7 @@ private:
           insertArrivalWait(builder, plan, channel,
                             groups[producer].valueFor(plan.rank), waited);
       }
-      builder.setInsertionPoint(group.last->getBlock(),
-                                placeOfSignals(group.last, i, plan));
+      builder.setInsertionPointAfter(group.last);
       for (auto [rank, value] : group.signals)
         SignalOp::create(builder, plan.op.getLoc(), Flag::Arrival, rank, value);
     }

@@ -1,6 +1,5 @@
 // In eager programs only what touches a peer's output waits until the peer is ready: what is
-// sent in the first step lands in scratch, of which there are two halves. Its signal comes
-// behind the wait, as nothing else keeps what follows waiting.
+// sent in the first step lands in scratch, of which there are two halves.
 //
 // RUN: sccl-opt %s -sccl-lower="double-buffer pieces=2 piece-distance=1" | FileCheck %s
 // RUN: sccl run %s --double-buffer --pieces=2 --piece-distance=1 --iterations=5
@@ -21,8 +20,8 @@ coll.topology @pair ranks = 2 {
 // CHECK-NEXT:      coll.wait arrival from 1 value = 2
 // CHECK:         coll.channel to 1 {
 // CHECK-NEXT:      coll.put chunk 0 from input[0] to scratch[0] step = 0
-// CHECK-NEXT:      coll.wait ready from 1 value = 1
 // CHECK-NEXT:      coll.signal arrival to 1 value = 1
+// CHECK-NEXT:      coll.wait ready from 1 value = 1
 // CHECK-NEXT:      coll.put chunk 1 from input[1] to output[1] step = 1
 // CHECK-NEXT:      coll.signal arrival to 1 value = 2
 coll.schedule @gather of all_gather on @pair chunks = 1 {

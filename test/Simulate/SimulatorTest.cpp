@@ -148,6 +148,20 @@ TEST(Simulator, FlagsAndLaunchesTakeTime) {
   EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 2 + 2 * (10 + 3));
 }
 
+TEST(Simulator, AWarpPollsWhileAnotherSignals) {
+  Line line;
+  Timing timing = Timing::uniform(line.topology, 3, 10);
+  timing.waitTime = 0.5;
+  // The flag that it waits for is there.
+  Traffic traffic{
+      {{0, {signal(line.first, 0, 1), wait(1, 0), push(line.first, 100)}}}, 2};
+  timing.signalTime = 0.25;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 0.5 + 10);
+  // Both warps have to be back.
+  timing.signalTime = 4;
+  EXPECT_DOUBLE_EQ(timeOf(line.topology, traffic, timing), 4 + 10);
+}
+
 TEST(Simulator, BarriersJoinAllChannels) {
   Line line;
   Timing timing = Timing::uniform(line.topology, 0, 10);

@@ -49,7 +49,7 @@ struct Timing {
   /// From the turn of a signal until the flag leaves: what a channel has
   /// written before must be there. Signals that follow each other wait
   /// together. One warp of a block does so, while the others go on with a
-  /// transfer; for anything else they meet.
+  /// transfer, or one of them polls a flag; after that they meet.
   double signalTime = 0;
   /// From the arrival of a flag until the threads of the block go on. Waits
   /// that follow each other end together.

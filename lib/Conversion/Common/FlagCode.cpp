@@ -152,8 +152,8 @@ namespace {
 /// tables but not to be told from other loads by the audit.
 class FlagBuilder {
 public:
-  FlagBuilder(CodeBuilder &code, HelperTarget target)
-      : code(code), target(target) {}
+  FlagBuilder(CodeBuilder &code, const HelperOptions &options)
+      : code(code), target(options.target), blockSize(options.blockSize) {}
 
   void buildSignal() {
     // Rows, how many, peers, block, launch.
@@ -230,8 +230,11 @@ private:
     forEachFlag([&](Value number) { poll(number); });
   }
 
+  /// The last threads poll: the first may still be waiting for a signal of
+  /// theirs to leave.
   void waitTogether() {
-    Value thread = code.threadId(code.i32);
+    Value last = code.c32(int32_t(blockSize) - 1);
+    Value thread = code.sub(last, code.threadId(code.i32));
     Value hasFlag = code.is(Compare::Less, thread, count);
     code.when(hasFlag, [&] { poll(thread); });
     code.barrier();
@@ -305,18 +308,19 @@ private:
   }
 
   CodeBuilder &code;
-  HelperTarget target;
+  const HelperTarget target;
+  const unsigned blockSize;
   Value rows, count, peers, control, block, launch, abort;
 };
 } // namespace
 
-void coll::buildFlagHelpers(CodeBuilder &code, HelperTarget target) {
-  bool isHost = target == HelperTarget::Host;
+void coll::buildFlagHelpers(CodeBuilder &code, const HelperOptions &options) {
+  bool isHost = options.isHost();
   buildBegin(code, isHost);
   buildEnd(code, isHost);
   if (isHost)
     code.declare("sched_yield", code.i32);
-  FlagBuilder builder(code, target);
+  FlagBuilder builder(code, options);
   builder.buildSignal();
   builder.buildWait();
 }

@@ -15,10 +15,10 @@
 namespace sccl::coll {
 
 class CodeBuilder;
-enum class HelperTarget;
+struct HelperOptions;
 
 /// Builds @coll_begin, @coll_end, @coll_signal and @coll_wait.
-void buildFlagHelpers(CodeBuilder &code, HelperTarget target);
+void buildFlagHelpers(CodeBuilder &code, const HelperOptions &options);
 
 /// The abort word is in memory of the host. A GPU that polls it often has no
 /// time for anything else: 67 us for each look on an H100, as

@@ -39,7 +39,7 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
     buildHostLoops(code, options, hasTerms);
   else
     buildBlockLoops(code, options, hasTerms);
-  buildFlagHelpers(code, options.target);
+  buildFlagHelpers(code, options);
   if (options.traced && !isHost)
     buildMarkHelpers(code);
 }

@@ -55,10 +55,12 @@ coll.topology @pair ranks = 2 {
 // NVVM-NOT:      llvm.fence
 // NVVM:          atomic release
 
-// A wait: a thread for each flag polls, then all meet.
+// A wait: a thread for each flag polls, the last ones first, as the first may still be
+// signalling; then all meet.
 // CHECK-LABEL: llvm.func hidden @coll_wait
 // CHECK-SAME:    %{{[a-z0-9]+}}: !llvm.ptr<1>, %[[COUNT:[a-z0-9]+]]: i32
-// CHECK:         %[[MINE:.*]] = arith.cmpi ult, %{{.*}}, %[[COUNT]] : i32
+// CHECK:         %[[THREAD:.*]] = arith.subi %c255_i32, %{{.*}} : i32
+// CHECK:         %[[MINE:.*]] = arith.cmpi ult, %[[THREAD]], %[[COUNT]] : i32
 // CHECK:         scf.if %[[MINE]] {
 // CHECK:          llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xi32>
 // CHECK:           scf.while
