@@ -26,6 +26,7 @@
 #include "sccl/Model/RanksByChunk.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace sccl;
 using namespace sccl::bounds;
@@ -54,6 +55,7 @@ private:
   Link linkOf(size_t link) const;
   PriceChoice equalPrices(const Rational &target) const;
   std::optional<PriceChoice> choosePrices(const Rational &above) const;
+  int64_t leastCost(const std::vector<int64_t> &prices) const;
   void setPrices(const PriceChoice &choice);
   bool informs(const Plan &plan) const;
   bool reaches(const Plan &plan, const std::vector<unsigned> &sources) const;
@@ -160,9 +162,17 @@ PriceChoice ChunkSearch::equalPrices(const Rational &target) const {
           int64_t((scaled + target.denominator() - 1) / target.denominator())};
 }
 
+/// What the cheapest of the plans so far costs.
+int64_t ChunkSearch::leastCost(const std::vector<int64_t> &prices) const {
+  int64_t least = INT64_MAX;
+  for (const std::vector<unsigned> &load : loads)
+    least = std::min(least, std::inner_product(load.begin(), load.end(),
+                                               prices.begin(), int64_t(0)));
+  return least;
+}
+
 /// Those at which the cheapest of the plans so far is dearest, compared with
-/// what passes in a round. Nothing if that gives no more than `above`, or has
-/// no small numbers.
+/// what passes in a round. Nothing if that gives no more than `above`.
 std::optional<PriceChoice>
 ChunkSearch::choosePrices(const Rational &above) const {
   constexpr double margin = 1e-6;
@@ -192,13 +202,16 @@ ChunkSearch::choosePrices(const Rational &above) const {
       1 < solution.optimum * (above.toDouble() + margin))
     return std::nullopt;
   solution.values.resize(numPrices);
-  auto factor =
+  std::optional<int64_t> common =
       findCommonDenominator(solution.values, tuned::mostSearchPrice());
-  if (!factor)
-    return std::nullopt;
-  PriceChoice choice{{}, *factor};
+  int64_t factor = common.value_or(tuned::mostSearchPrice());
+  PriceChoice choice{{}, factor};
   for (double price : solution.values)
-    choice.prices.push_back(std::llround(price * double(*factor)));
+    choice.prices.push_back(std::llround(price * double(factor)));
+  // Rounded prices are prices, too: what costs less than all plans so far is
+  // another plan, which the next prices take into account.
+  if (!common)
+    choice.value = leastCost(choice.prices);
   return choice;
 }
 

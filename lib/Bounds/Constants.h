@@ -19,7 +19,7 @@ SCCL_CONSTANT(uint64_t, mostCellChecks, uint64_t(1) << 30,
 SCCL_CONSTANT(uint64_t, mostClassified, uint64_t(1) << 26,
               "links that are put into classes: half a minute");
 SCCL_CONSTANT(size_t, mostSearchedSends, 2000, "sends of a bound by search");
-SCCL_CONSTANT(int64_t, mostSearchPrice, 1000,
+SCCL_CONSTANT(int64_t, mostSearchPrice, 64,
               "largest price of a bound by search");
 SCCL_CONSTANT(unsigned, mostProgramRanks, 64,
               "ranks of programs of all trees or flows");

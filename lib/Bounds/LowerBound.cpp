@@ -68,6 +68,7 @@ struct LowerBounds::State {
   std::optional<RankSymmetry> symmetry;
   std::optional<uint64_t> parts;  ///< that programs tell apart, or a few less
   bool needsPaths = false;        ///< as fewer steps did
+  bool isCutShort = false;        ///< the last search, by its work
   std::optional<Problem> problem; ///< of some number of steps
   std::map<unsigned, std::unique_ptr<struct Spreading>> spreading; ///< by root
 
@@ -101,9 +102,11 @@ struct Spreading {
 } // namespace sccl
 
 LowerBounds::LowerBounds(const Topology &topology, const Collective &collective)
-    : state(new State{topology, collective, {}, {}, false, {}, {}}) {}
+    : state(new State{topology, collective, {}, {}, false, false, {}, {}}) {}
 
 LowerBounds::~LowerBounds() = default;
+
+bool LowerBounds::wantsMoreWork() const { return state->isCutShort; }
 
 uint64_t LowerBounds::State::countParts() {
   if (!parts)
@@ -264,12 +267,17 @@ LowerBounds::State::bySearch(Certificate claim, const Rational &above,
                              const LowerBoundOptions &options,
                              const Deadline &deadline) {
 #ifdef SCCL_HAVE_CADICAL
+  // No work left is not no limit.
+  isCutShort = deadline.isOutOfWork();
+  if (isCutShort)
+    return std::nullopt;
   Deadline search({deadline.remainingLimit(),
                    std::min(deadline.remainingWork(), tuned::searchWork()),
                    options.interrupt});
   auto found = boundBySearch(*problem, collective, std::move(claim), topology,
                              above, *options.target, search);
   deadline.charge(search.work());
+  isCutShort = search.isOutOfWork();
   return found;
 #else
   return std::nullopt;
@@ -282,6 +290,7 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   const Collective &collective = state->collective;
   if (auto error = checkArguments(topology, collective, steps))
     return *error;
+  state->isCutShort = false;
   Certificate claim = makeClaim(topology, collective, steps);
   claim.pipelined = options.pipelined;
   Deadline deadline(options);

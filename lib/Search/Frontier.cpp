@@ -282,7 +282,10 @@ void FrontierSearch::searchAll(uint64_t work, bool isFirst) {
       continue;
     if (std::optional<Rational> known = knownAt(steps);
         known && (!isFirst || problem.hasManyRanks()))
-      state.bounds.strengthen(steps, *known, work);
+      // A bound that is met spares all candidates of these steps.
+      state.bounds.strengthen(
+          steps, *known,
+          std::min(work * tuned::turnGrowth(), options.probeWork));
     if (!state.isSettled(steps) && !isSpent(steps))
       batch.push_back(steps);
     if (batch.size() == jobs)

@@ -27,7 +27,8 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
   Result<LowerBound> bound = lower.at(steps, options);
   // Where all chunks go the same way, the strongest program came first, and
   // only searches are left.
-  isStrong[steps] = isAlike() && problem.hasManyRanks();
+  if (isAlike() && problem.hasManyRanks())
+    strengthened[steps] = Deadline::unlimited;
   if (bound)
     bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
   isTooLarge = !bound;
@@ -65,13 +66,13 @@ void FrontierBounds::find(uint64_t work) {
 
 void FrontierBounds::strengthen(unsigned steps, const Rational &known,
                                 uint64_t work) {
-  if (isStrong[steps] || problem.deadline.isOver())
+  if (strengthened[steps] >= work || problem.deadline.isOver())
     return;
-  isStrong[steps] = true;
   LowerBoundOptions options{problem.limitsOf(work)};
   options.target = known;
   options.searches = true;
   Result<LowerBound> bound = lower.at(steps, options);
+  strengthened[steps] = lower.wantsMoreWork() ? work : Deadline::unlimited;
   if (bound && bound->value &&
       (!bounds[steps] || *bounds[steps]->value < *bound->value)) {
     if (isAlike())

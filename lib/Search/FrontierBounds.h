@@ -21,7 +21,7 @@ class FrontierBounds {
 public:
   explicit FrontierBounds(const FrontierProblem &problem)
       : problem(problem), bounds(problem.options.maxSteps + 1),
-        programs(bounds.size()), isStrong(bounds.size()),
+        programs(bounds.size()), strengthened(bounds.size()),
         lower(problem.topology, problem.smallest) {}
 
   /// Finds that for any number of steps, if it is missing.
@@ -29,7 +29,8 @@ public:
   /// Finds those that are missing, each with up to `work`.
   void find(uint64_t work);
   /// Tries the stronger programs for `steps` steps, of which a schedule that
-  /// costs `known` is known, and searches. Only the first time.
+  /// costs `known` is known, and searches. Again only with more work, if that
+  /// was what was missing.
   void strengthen(unsigned steps, const Rational &known, uint64_t work);
 
   const SharedBound &at(unsigned steps) const { return bounds[steps]; }
@@ -59,9 +60,9 @@ private:
 
   const FrontierProblem &problem;
   SharedBound forAny;
-  std::vector<SharedBound> bounds;   ///< by steps
-  std::vector<SharedBound> programs; ///< where searches gave other bounds
-  std::vector<bool> isStrong;
+  std::vector<SharedBound> bounds;    ///< by steps
+  std::vector<SharedBound> programs;  ///< where searches gave other bounds
+  std::vector<uint64_t> strengthened; ///< with how much work, by steps
   bool isTooLarge = false; ///< the program of the last number of steps
   LowerBounds lower;
 };

@@ -263,6 +263,8 @@ TEST(ChunkSearch, RingsAndCubesInFewSteps) {
                       {"ring:6", Kind::AllReduce, 4, {7, 6}},
                       {"hypercube:3", Kind::AllReduce, 3, {1, 1}},
                       {"hypercube:3", Kind::Broadcast, 3, {1, 1}},
+                      // Prices on the way there have no common denominator.
+                      {"hypercube:3", Kind::Broadcast, 7, {7, 15}},
                       {"hypercube:3", Kind::Reduce, 5, {5, 9}}};
   for (const Row &row : rows) {
     Topology topology = *makeBuiltinTopology(row.topology);
@@ -297,8 +299,13 @@ TEST(ChunkSearch, EndsWhenItsWorkIsDone) {
   EXPECT_EQ(*bound->value, Rational(5, 4));
   // Less than the search takes.
   options.maxWork = 5000;
-  auto early = lowerBound(topology, collective, 6, options);
+  LowerBounds bounds(topology, collective);
+  auto early = bounds.at(6, options);
   EXPECT_TRUE(!early || *early->value == Rational(1));
+  EXPECT_TRUE(bounds.wantsMoreWork());
+  options.maxWork = 0;
+  EXPECT_EQ(*bounds.at(6, options)->value, Rational(5, 4));
+  EXPECT_FALSE(bounds.wantsMoreWork());
   interrupted = true;
   options.interrupt = &interrupted;
   EXPECT_FALSE(lowerBound(topology, collective, 6, options));

@@ -70,6 +70,8 @@ public:
   LowerBounds(const Topology &topology, const Collective &collective);
   ~LowerBounds();
   Result<LowerBound> at(unsigned steps, const LowerBoundOptions &options = {});
+  /// True if the last call had a search that its work cut short.
+  bool wantsMoreWork() const;
 
 private:
   struct State;
