@@ -39,8 +39,12 @@ std::optional<Rational> KnownPoints::at(unsigned steps) const {
   return leastUpTo(found, steps);
 }
 
+std::optional<Rational> KnownPoints::writableTreesAt(unsigned steps) const {
+  return leastUpTo(inTrees, steps);
+}
+
 std::optional<Rational> KnownPoints::treesAt(unsigned steps) const {
-  std::optional<Rational> few = leastUpTo(inTrees, steps);
+  std::optional<Rational> few = writableTreesAt(steps);
   std::optional<Rational> many = leastUpTo(inHugeTrees, steps);
   return !few || (many && *many < *few) ? many : few;
 }

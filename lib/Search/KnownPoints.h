@@ -23,6 +23,8 @@ public:
   std::optional<Rational> at(unsigned steps) const;
   /// The same of trees.
   std::optional<Rational> treesAt(unsigned steps) const;
+  /// The same of those that can be written out.
+  std::optional<Rational> writableTreesAt(unsigned steps) const;
 
   /// Where `point` is kept; null if it is no better than what is known.
   const FrontierPoint *add(FrontierPoint point);

@@ -23,8 +23,12 @@ bool SearchState::isReachedByTrees(unsigned steps) const {
 }
 
 bool SearchState::isSettled(unsigned steps) const {
-  // On few ranks engines may meet the bound with fewer chunks than trees.
-  return isReached(steps) || (problem.isVast() && isReachedByTrees(steps));
+  if (isReached(steps) || !problem.isVast())
+    return isReached(steps);
+  // On few ranks engines may meet the bound with fewer chunks than trees, and
+  // on many with fewer than trees that are too many to be written out.
+  std::optional<Rational> trees = points.writableTreesAt(steps);
+  return trees && bounds.excludesBelow(steps, *trees);
 }
 
 bool SearchState::meetsThroughput() const {

@@ -201,12 +201,12 @@ StepSearch::searchInOrder(const std::vector<StepCandidate> &candidates,
 }
 
 /// Whether `engine` gives up early and takes what is asked for, or its inverse.
-/// What refutes is asked in turn with the others, if they are asked at all.
+/// What refutes is asked in turn with the others, if they are asked at all,
+/// `areOthersAsked`.
 static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
-                    unsigned steps) {
+                    unsigned steps, bool areOthersAsked) {
   const EngineTraits &traits = engine.traits();
-  if (!traits.endsEarly ||
-      (traits.refutes && !problem.isLeftToTrees(/*hasSchedule=*/true)))
+  if (!traits.endsEarly || (traits.refutes && areOthersAsked))
     return false;
   Instance instance{problem.topology, problem.smallest, steps, steps};
   if (engine.whyNot(instance).empty())
@@ -227,9 +227,12 @@ StepSearch::searchBriefly(const std::vector<StepCandidate> &meeting) {
   // Where trees have come close, they are not waited for as long.
   uint64_t most = problem().options.probeWork / (hasGlance ? 16 : 1);
   uint64_t usual = std::exchange(probeWork, std::max(probeWork, most));
+  // After a glance they have their turn only where trees are not close.
+  bool areOthersAsked =
+      !hasGlance && !problem().isLeftToTrees(/*hasSchedule=*/true);
   Point point;
   for (const auto &backend : solverBackends())
-    if (!point && isBrief(*backend, problem(), steps))
+    if (!point && isBrief(*backend, problem(), steps, areOthersAsked))
       point = searchInOrder(meeting, backend->name());
   probeWork = usual;
   return point;
