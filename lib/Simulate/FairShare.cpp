@@ -107,6 +107,7 @@ void FairShare::fix(unsigned number, double rate) {
   Flow &flow = flows[number];
   flow.rate = rate;
   flow.isFixed = true;
+  --numOpen;
   for (unsigned limit : flow.limits) {
     Limit &through = limits[limit];
     if (!through.isShort)
@@ -134,13 +135,14 @@ void FairShare::fill() {
       limit.weight += flows[flow].weight;
     shares.push_back({share(limit), number, none});
   }
+  numOpen = unsigned(reachedFlows.size());
   for (unsigned number : reachedFlows) {
     flows[number].isFixed = false;
     if (!std::isinf(flows[number].cap))
       shares.push_back({flows[number].cap, none, number});
   }
   std::ranges::make_heap(shares, std::greater<>());
-  while (!shares.empty()) {
+  while (numOpen > 0 && !shares.empty()) {
     std::ranges::pop_heap(shares, std::greater<>());
     auto [rate, number, capped] = shares.back();
     shares.pop_back();

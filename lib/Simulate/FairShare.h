@@ -68,6 +68,7 @@ private:
   std::vector<unsigned> changedLimits;
   std::vector<unsigned> changedFlows; ///< that came
   std::vector<unsigned> reachedFlows, reachedLimits;
+  unsigned numOpen = 0;      ///< reached flows whose rates are not fixed
   std::vector<Share> shares; ///< a heap, the least first
 };
 
