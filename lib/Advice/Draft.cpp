@@ -22,8 +22,6 @@ using namespace sccl::advice;
 
 using Kind = Action::Kind;
 
-static constexpr uint32_t none = DraftTransfer::none;
-
 //===----------------------------------------------------------------------===//
 // Flags
 //===----------------------------------------------------------------------===//

@@ -16,8 +16,6 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-static constexpr uint32_t none = DraftTransfer::none;
-
 namespace {
 class DraftTransfers {
 public:

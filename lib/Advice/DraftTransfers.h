@@ -14,11 +14,11 @@
 
 namespace sccl::advice {
 
+/// In place of a transfer or group that there is not.
+constexpr uint32_t none = ~0u;
+
 /// A transfer that some channel will execute, for one chunk.
 struct DraftTransfer {
-  /// Of transfers and groups.
-  static constexpr uint32_t none = ~0u;
-
   uint32_t channel;
   uint32_t step;
   /// The transfers whose results it reads, or none where it reads an input.

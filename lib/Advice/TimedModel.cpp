@@ -9,15 +9,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 
 using namespace sccl;
 using namespace sccl::advice;
-
-static constexpr double never = std::numeric_limits<double>::infinity();
 
 Distances advice::distancesOf(const Topology &topology, const Timing &timing) {
   unsigned ranks = topology.numRanks();

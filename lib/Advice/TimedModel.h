@@ -17,10 +17,13 @@
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Simulate/Simulator.h"
 
+#include <limits>
 #include <optional>
 #include <vector>
 
 namespace sccl::advice {
+
+constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Least latencies from rank to rank: flags may take any way, also against
 /// links.

@@ -8,7 +8,6 @@
 #include "TimedProgram.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 using namespace sccl;
@@ -17,9 +16,7 @@ using namespace sccl::advice;
 using Sense = LinearProgram::Sense;
 using Term = LinearProgram::Term;
 
-static constexpr double never = std::numeric_limits<double>::infinity();
-/// Of columns.
-static constexpr unsigned none = ~0u;
+static constexpr unsigned noColumn = ~0u;
 
 //===----------------------------------------------------------------------===//
 // The program
@@ -52,7 +49,7 @@ bool TimedProgram::isPossible(const LinkGroup &group, size_t slot) const {
 TimedProgram::Columns TimedProgram::addFlow(const Pair &pair) {
   Columns flow;
   for (const LinkGroup &group : pair.groups) {
-    std::vector<unsigned> &columns = flow.emplace_back(slots.count(), none);
+    std::vector<unsigned> &columns = flow.emplace_back(slots.count(), noColumn);
     for (size_t slot = 0; slot < slots.count(); ++slot)
       if (isPossible(group, slot))
         columns[slot] = program.addColumn(0);
@@ -69,7 +66,7 @@ void TimedProgram::addConservation(const Pair &pair, const Columns &flow) {
   for (size_t i = 0; i < flow.size(); ++i)
     for (size_t slot = 0; slot < slots.count(); ++slot) {
       unsigned column = flow[i][slot];
-      if (column == none)
+      if (column == noColumn)
         continue;
       const LinkGroup &group = pair.groups[i];
       rows[group.from][slot].emplace_back(column, -1);
@@ -83,10 +80,10 @@ void TimedProgram::addConservation(const Pair &pair, const Columns &flow) {
   for (unsigned cell = 0; cell < pair.numCells; ++cell) {
     if (cell == pair.srcCell || cell == pair.dstCell)
       continue;
-    unsigned waiting = none;
+    unsigned waiting = noColumn;
     for (size_t slot = 0; slot < slots.count(); ++slot) {
       std::vector<Term> &row = rows[cell][slot];
-      if (waiting != none)
+      if (waiting != noColumn)
         row.emplace_back(waiting, 1);
       if (row.empty())
         continue;
@@ -105,7 +102,7 @@ void TimedProgram::addCover(const TimedCommodity &commodity, const Pair &pair,
     for (unsigned link : pair.groups[i].links)
       ++count[commodity.orbits.classOf[link]];
     for (size_t slot = 0; slot < slots.count(); ++slot) {
-      if (flow[i][slot] == none)
+      if (flow[i][slot] == noColumn)
         continue;
       std::vector<Term> row = {{flow[i][slot], -1}};
       for (size_t orbit = 0; orbit < count.size(); ++orbit)
@@ -130,7 +127,7 @@ void TimedProgram::addGossip(const TimedCommodity &commodity,
   std::vector<Term> row;
   for (size_t orbit = 0; orbit < crossing.size(); ++orbit)
     for (unsigned column : carried[orbit])
-      if (crossing[orbit] > 0 && column != none)
+      if (crossing[orbit] > 0 && column != noColumn)
         row.emplace_back(column, crossing[orbit]);
   if (blocks.size() > 1)
     program.addRow(Sense::AtLeast, 2 * double(blocks.size() - 1), row);
@@ -151,7 +148,7 @@ void TimedProgram::addUse(double part, const Columns &columns,
     }
     for (size_t orbit = 0; orbit < least.size(); ++orbit)
       for (size_t slot = 0; slot < slots.count(); ++slot)
-        if (least[orbit] > 0 && columns[i][slot] != none)
+        if (least[orbit] > 0 && columns[i][slot] != noColumn)
           use[orbit][slot].emplace_back(columns[i][slot], -least[orbit] * part);
   }
 }
@@ -173,7 +170,8 @@ void TimedProgram::addCommodity(const TimedCommodity &commodity) {
   // By link of an orbit: what counts for limits is all of them.
   Columns carried;
   for (size_t orbit = 0; orbit < orbits.count(); ++orbit) {
-    std::vector<unsigned> &columns = carried.emplace_back(slots.count(), none);
+    std::vector<unsigned> &columns =
+        carried.emplace_back(slots.count(), noColumn);
     double hop = never;
     for (unsigned link : links[orbit]) {
       auto [from, to] = topology.links()[link];
@@ -208,19 +206,19 @@ void TimedProgram::addCapacities() {
   numDemands = program.numRows();
   const double access = timing.accessTime / unit;
   for (size_t orbit = 0; orbit < use.size(); ++orbit) {
-    unsigned before = none; // put off into the slot
+    unsigned before = noColumn; // put off into the slot
     for (size_t slot = 0; slot < slots.count(); ++slot) {
       std::vector<Term> &row = use[orbit][slot];
-      if (row.empty() && before == none)
+      if (row.empty() && before == noColumn)
         continue;
       double rate = timing.rates[problem.limits.firsts[orbit]];
       double ofUse = bytes / (rate * problem.limits.sizes[orbit] * unit);
       for (auto &[column, value] : row)
         value *= ofUse;
-      if (before != none)
+      if (before != noColumn)
         row.emplace_back(before, -1);
-      before = access > 0 ? program.addColumn(0) : none;
-      if (before != none) {
+      before = access > 0 ? program.addColumn(0) : noColumn;
+      if (before != noColumn) {
         row.emplace_back(before, 1);
         program.addRow(Sense::AtLeast, -access, {{before, -1}});
       }

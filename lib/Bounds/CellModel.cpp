@@ -30,8 +30,6 @@ using namespace sccl::bounds;
 using Sense = LinearProgram::Sense;
 using Term = LinearProgram::Term;
 
-static constexpr unsigned none = noEntry;
-
 bool bounds::hasCellModel(const Collective &collective) {
   return collective.kind() == CollectiveKind::AllGather ||
          collective.kind() == CollectiveKind::ReduceScatter;
@@ -192,7 +190,7 @@ void CellModel::addColumns(CellTree &tree) {
     std::vector<unsigned> &columns = tree.columns.emplace_back();
     for (unsigned step = 0; step < steps; ++step) {
       bool isWanted = tree.hops[to] != 0 && tree.hops[from] <= step;
-      columns.push_back(isWanted ? program.addColumn(0) : none);
+      columns.push_back(isWanted ? program.addColumn(0) : noEntry);
     }
   }
 }
@@ -203,11 +201,11 @@ void CellModel::addArrivalRows(CellTree &tree) {
     std::vector<Term> terms;
     for (unsigned cls : tree.in[cell])
       for (unsigned column : tree.columns[cls])
-        if (column != none)
+        if (column != noEntry)
           terms.emplace_back(column, 1);
     tree.arrivalRows.push_back(
         tree.hops[cell] == 0
-            ? none
+            ? noEntry
             : program.addRow(Sense::Equal, tree.cells.ranks.sizes[cell],
                              terms));
   }
@@ -217,19 +215,19 @@ void CellModel::addArrivalRows(CellTree &tree) {
 void CellModel::addRelayRows(CellTree &tree) {
   for (unsigned cls = 0; cls < tree.cells.links.count(); ++cls) {
     auto [from, to] = cellsOf(tree, cls);
-    std::vector<unsigned> &rows = tree.relayRows.emplace_back(steps, none);
+    std::vector<unsigned> &rows = tree.relayRows.emplace_back(steps, noEntry);
     unsigned linksPerRank =
         tree.cells.links.sizes[cls] / tree.cells.ranks.sizes[from];
     for (unsigned step = 0; tree.hops[from] != 0 && step < steps; ++step) {
-      if (tree.columns[cls][step] == none)
+      if (tree.columns[cls][step] == noEntry)
         continue;
       std::vector<Term> terms;
       for (unsigned entry : tree.in[from])
         for (unsigned s = 0; s < step; ++s)
-          if (tree.columns[entry][s] != none)
+          if (tree.columns[entry][s] != noEntry)
             terms.emplace_back(tree.columns[entry][s], linksPerRank);
       for (unsigned s = 0; s <= step; ++s)
-        if (tree.columns[cls][s] != none)
+        if (tree.columns[cls][s] != noEntry)
           terms.emplace_back(tree.columns[cls][s], -1);
       rows[step] = program.addRow(Sense::AtLeast, 0, terms);
     }
@@ -241,7 +239,7 @@ void CellModel::addLoads(unsigned limitClass, unsigned step,
                          std::vector<Term> &terms) const {
   for (const CellTree &tree : trees)
     for (unsigned links = 0; links < tree.columns.size(); ++links)
-      if (unsigned column = tree.columns[links][step]; column != none)
+      if (unsigned column = tree.columns[links][step]; column != noEntry)
         for (unsigned limit : limitClassesOf[tree.cells.links.firsts[links]])
           if (limit == limitClass)
             terms.emplace_back(column, -double(tree.sources));
@@ -301,13 +299,13 @@ TreeProof CellModel::writeTree(const CellTree &tree,
   for (unsigned cell : tree.cells.ranks.classOf) {
     unsigned row = tree.arrivalRows[cell];
     proof.arrivals.push_back(
-        row == none ? 0 : sharedOut(duals[row], factor, tree.sources));
+        row == noEntry ? 0 : sharedOut(duals[row], factor, tree.sources));
   }
   for (unsigned link = 0; link < topology.links().size(); ++link) {
     StepValues values;
     for (unsigned row : tree.relayRows[tree.cells.links.classOf[link]])
       values.push_back(
-          row == none ? 0 : sharedOut(duals[row], factor, tree.sources));
+          row == noEntry ? 0 : sharedOut(duals[row], factor, tree.sources));
     if (std::ranges::any_of(values, [](int64_t value) { return value != 0; }))
       proof.relays.push_back(
           {linkOf(link, backward), inOrder(std::move(values), backward)});
@@ -391,7 +389,7 @@ CellModel::writeProof(const std::vector<int64_t> &duals, int64_t common,
 int64_t CellModel::commonMultiple(const std::vector<int64_t> &duals) const {
   int64_t common = 1;
   auto share = [&](unsigned row, int64_t times, int64_t parts) {
-    if (row != none && common <= maxProofValue)
+    if (row != noEntry && common <= maxProofValue)
       common = std::lcm(common, parts / std::gcd(parts, duals[row] % parts *
                                                             (times % parts)));
   };

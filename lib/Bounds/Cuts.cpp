@@ -44,7 +44,7 @@ using namespace sccl;
 using namespace sccl::bounds;
 
 namespace {
-constexpr unsigned none = ~0u;
+constexpr unsigned noArc = ~0u;
 constexpr int64_t unlimited = int64_t(1) << 60;
 
 /// The arcs of a topology and the search for cuts in it.
@@ -120,7 +120,7 @@ private:
 
 CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
     : topology(topology), question(question),
-      own(topology.links().size(), none), out(own), in(own), sharedOut(own),
+      own(topology.links().size(), noArc), out(own), in(own), sharedOut(own),
       sharedIn(own), network(topology.numRanks()), source(network.addNode()),
       isSource(topology.numRanks()), isSettled(topology.numRanks()) {
   for (unsigned rank : question.sources)
@@ -135,7 +135,7 @@ CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
 
 void CutFinder::offer(unsigned &slot, unsigned limit) const {
   const std::vector<BandwidthLimit> &limits = topology.limits();
-  if (slot == none || limits[limit].bandwidth < limits[slot].bandwidth)
+  if (slot == noArc || limits[limit].bandwidth < limits[slot].bandwidth)
     slot = limit;
 }
 
@@ -165,9 +165,9 @@ void CutFinder::chooseLimits() {
 /// The node behind (before) a shared limit; the rank itself without one.
 unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
                            unsigned rank, bool isOut) {
-  if (limit == none)
+  if (limit == noArc)
     return rank;
-  if (nodes[limit] == none) {
+  if (nodes[limit] == noArc) {
     unsigned node = nodes[limit] = network.addNode();
     unsigned from = isOut ? rank : node, to = isOut ? node : rank;
     limitArcs.push_back({addArc(from, to), limit, from, to});
@@ -184,9 +184,9 @@ void CutFinder::addFreeArc(unsigned from, unsigned to) {
 unsigned CutFinder::passLimit(unsigned limit, unsigned node, bool isOut,
                               std::vector<unsigned> &entries,
                               std::vector<unsigned> &nodes) {
-  if (limit == none)
+  if (limit == noArc)
     return node;
-  if (entries[limit] == none) {
+  if (entries[limit] == noArc) {
     entries[limit] = network.addNode();
     nodeOf(nodes, limit, entries[limit], isOut);
   }
@@ -201,11 +201,11 @@ unsigned CutFinder::passLimit(unsigned limit, unsigned node, bool isOut,
 bool CutFinder::addShared(unsigned link, unsigned from, unsigned to,
                           std::vector<unsigned> &entries,
                           std::vector<unsigned> &nodes) {
-  if (sharedOut[link] == none && sharedIn[link] == none)
+  if (sharedOut[link] == noArc && sharedIn[link] == noArc)
     return false;
   from = passLimit(sharedOut[link], from, /*isOut=*/true, entries, nodes);
   to = passLimit(sharedIn[link], to, /*isOut=*/false, entries, nodes);
-  if (own[link] != none)
+  if (own[link] != noArc)
     limitArcs.push_back({addArc(from, to), own[link], from, to});
   else if (joined.emplace(from, to).second)
     addFreeArc(from, to);
@@ -213,7 +213,7 @@ bool CutFinder::addShared(unsigned link, unsigned from, unsigned to,
 }
 
 void CutFinder::addLinks() {
-  std::vector<unsigned> nodes(topology.limits().size(), none), entries = nodes;
+  std::vector<unsigned> nodes(topology.limits().size(), noArc), entries = nodes;
   std::vector<std::vector<unsigned>> inNodes(topology.numRanks());
   Ports ports;
   for (unsigned link = 0; link < own.size(); ++link) {
@@ -222,13 +222,13 @@ void CutFinder::addLinks() {
     unsigned to = nodeOf(nodes, in[link], dst, /*isOut=*/false);
     if (addShared(link, from, to, entries, nodes))
       continue;
-    if (own[link] == none && from != src && to != dst) {
+    if (own[link] == noArc && from != src && to != dst) {
       ports.try_emplace(from, SendingPort{src, {}})
           .first->second.targets.push_back(to);
       inNodes[dst].push_back(to);
       continue;
     }
-    if (own[link] == none)
+    if (own[link] == noArc)
       addFreeArc(from, to);
     else
       limitArcs.push_back({addArc(from, to), own[link], from, to});
@@ -251,7 +251,7 @@ void CutFinder::addPorts(Ports ports,
   std::map<std::vector<unsigned>, unsigned> hubs;
   size_t next = 0;
   for (const std::vector<unsigned> &set : hubsOf(std::move(list), inNodes)) {
-    auto [hub, isNew] = hubs.try_emplace(set, none);
+    auto [hub, isNew] = hubs.try_emplace(set, noArc);
     if (isNew) {
       hub->second = network.addNode();
       for (unsigned target : set)

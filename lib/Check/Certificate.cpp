@@ -12,6 +12,7 @@
 
 #include "sccl/Check/Certificate.h"
 
+#include "CertificateGraph.h"
 #include "Hash.h"
 
 #include "sccl/Model/RanksByChunk.h"
@@ -22,6 +23,7 @@
 #include <numeric>
 
 using namespace sccl;
+using namespace sccl::certificate;
 
 //===----------------------------------------------------------------------===//
 // Fingerprints and claims
@@ -104,10 +106,6 @@ static std::string hexText(uint64_t value) {
   for (size_t digit = 16; digit-- > 0; value >>= 4)
     text[digit] = "0123456789abcdef"[value & 15];
   return text;
-}
-
-static std::string linkText(const Link &link) {
-  return std::to_string(link.src) + "->" + std::to_string(link.dst);
 }
 
 template <typename Number>

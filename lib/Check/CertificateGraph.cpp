@@ -209,11 +209,11 @@ Wide PathSearch::cheapest(const Graph &priced, unsigned target) const {
 
 namespace {
 /// Adds up what the trees of one commodity establish.
-class TreeChecker {
+class TreeProofChecker {
 public:
   /// `graph` is read in the direction of the tree.
-  TreeChecker(const Topology &topology, const Graph &graph,
-              const TreeProof &tree, const std::vector<unsigned> &targets)
+  TreeProofChecker(const Topology &topology, const Graph &graph,
+                   const TreeProof &tree, const std::vector<unsigned> &targets)
       : topology(topology), graph(graph), tree(tree),
         isRoot(toFlags(tree.roots, graph.ranks)),
         isTarget(toFlags(targets, graph.ranks)), weights(graph.prices.size()) {
@@ -241,9 +241,10 @@ private:
 };
 } // namespace
 
-Result<size_t> TreeChecker::load(const Link &link, const StepValues &values,
-                                 std::vector<Wide> &oriented,
-                                 const std::string &what) {
+Result<size_t> TreeProofChecker::load(const Link &link,
+                                      const StepValues &values,
+                                      std::vector<Wide> &oriented,
+                                      const std::string &what) {
   std::string name = what + " on " + linkText(link);
   std::optional<unsigned> index = topology.findLink(link.src, link.dst);
   if (!index)
@@ -257,7 +258,7 @@ Result<size_t> TreeChecker::load(const Link &link, const StepValues &values,
 }
 
 /// Rule (i).
-Failure TreeChecker::addArrivals(Wide &value) {
+Failure TreeProofChecker::addArrivals(Wide &value) {
   if (tree.arrivals.size() != graph.ranks)
     return "a tree has " + std::to_string(tree.arrivals.size()) +
            " arrival values, expected " + std::to_string(graph.ranks);
@@ -280,7 +281,7 @@ Failure TreeChecker::addArrivals(Wide &value) {
 }
 
 /// Rule (ii).
-Failure TreeChecker::addRelays() {
+Failure TreeProofChecker::addRelays() {
   if (graph.anySteps && !tree.relays.empty())
     return "relay values need a number of steps";
   // Of each rank and column: what its relays take in later columns.
@@ -311,7 +312,7 @@ Failure TreeChecker::addRelays() {
 /// Rule (iii). Lines of one target are next to each other in a parsed proof;
 /// where they are not, each group counts as a path of its own, which takes no
 /// more than all of them together would give.
-Failure TreeChecker::addPaths(Wide &value) {
+Failure TreeProofChecker::addPaths(Wide &value) {
   if (tree.paths.empty())
     return std::nullopt;
   Graph priced = graph.withPrices(std::vector<Wide>(graph.prices.size()));
@@ -344,7 +345,7 @@ Failure TreeChecker::addPaths(Wide &value) {
 }
 
 /// Moves the prices on `lines` into the weights.
-void TreeChecker::takeOver(std::vector<size_t> &lines, Graph &priced) {
+void TreeProofChecker::takeOver(std::vector<size_t> &lines, Graph &priced) {
   for (size_t link : lines)
     for (unsigned column = 0; column < graph.columns; ++column) {
       Wide &price = priced.prices[graph.at(link, column)];
@@ -354,7 +355,7 @@ void TreeChecker::takeOver(std::vector<size_t> &lines, Graph &priced) {
   lines.clear();
 }
 
-Failure TreeChecker::run(std::vector<Wide> &load, Wide &value) {
+Failure TreeProofChecker::run(std::vector<Wide> &load, Wide &value) {
   if (Failure failure = addArrivals(value))
     return failure;
   if (Failure failure = addRelays())
@@ -378,5 +379,5 @@ Failure certificate::addTree(const Topology &topology, const Graph &graph,
                              const TreeProof &tree,
                              const std::vector<unsigned> &targets,
                              std::vector<Wide> &load, Wide &value) {
-  return TreeChecker(topology, graph, tree, targets).run(load, value);
+  return TreeProofChecker(topology, graph, tree, targets).run(load, value);
 }

@@ -16,11 +16,7 @@
 using namespace sccl;
 
 using Failure = std::optional<std::string>;
-using Wide = unsigned __int128;
-
-static std::string linkText(unsigned src, unsigned dst) {
-  return std::to_string(src) + " -> " + std::to_string(dst);
-}
+using WideSum = unsigned __int128;
 
 //===----------------------------------------------------------------------===//
 // Symmetries
@@ -194,7 +190,7 @@ private:
   LinkOrbits orbits;
   size_t order = 0; ///< of the group
   std::vector<unsigned> orbitSizes;
-  std::vector<Wide> loads; ///< of the first link of each orbit, per step
+  std::vector<WideSum> loads; ///< of the first link of each orbit, per step
 };
 } // namespace
 
@@ -249,7 +245,7 @@ Failure TreeChecker::checkTree(const ChunkTree &tree) {
     steps[send.step].push_back(send);
     unsigned first = orbits.find(*link);
     loads[size_t(first) * steps.size() + send.step] +=
-        Wide(tree.count) * (order / orbitSizes[first]);
+        WideSum(tree.count) * (order / orbitSizes[first]);
   }
   TreeReplay replay(topology.numRanks(),
                     schedule.kind == CollectiveKind::AllReduce, tree.origin);
@@ -263,21 +259,21 @@ Failure TreeChecker::checkTree(const ChunkTree &tree) {
 Failure TreeChecker::checkCounts() const {
   unsigned ranks = topology.numRanks();
   std::vector<unsigned> firsts = rankOrbits(schedule.generators, ranks);
-  std::vector<Wide> chunks(ranks); // of all ranks of the orbit, at its first
+  std::vector<WideSum> chunks(ranks); // of all ranks of the orbit, at its first
   std::vector<unsigned> sizes(ranks);
   for (unsigned first : firsts)
     ++sizes[first];
-  Wide all = 0;
+  WideSum all = 0;
   for (const ChunkTree &tree : schedule.trees) {
-    chunks[firsts[tree.origin]] += Wide(tree.count) * order;
-    all += Wide(tree.count) * order;
+    chunks[firsts[tree.origin]] += WideSum(tree.count) * order;
+    all += WideSum(tree.count) * order;
   }
   auto complain = [&](unsigned rank) {
     return "rank " + std::to_string(rank) + " does not have " +
            std::to_string(schedule.chunks) + " chunks";
   };
   for (unsigned rank = 0; rank < ranks; ++rank) {
-    Wide wanted = Wide(schedule.chunks) * sizes[rank];
+    WideSum wanted = WideSum(schedule.chunks) * sizes[rank];
     if (schedule.kind == CollectiveKind::Broadcast && rank != root)
       wanted = 0;
     if (schedule.kind != CollectiveKind::AllReduce && chunks[rank] != wanted)
@@ -298,17 +294,17 @@ std::string TreeChecker::limitText(const BandwidthLimit &limit) const {
 Failure TreeChecker::checkLoads() {
   size_t steps = schedule.rounds.size();
   for (const BandwidthLimit &limit : topology.limits()) {
-    std::vector<Wide> load(steps);
+    std::vector<WideSum> load(steps);
     for (unsigned link : limit.links) {
       size_t first = orbits.find(link);
       for (size_t step = 0; step < steps; ++step)
         load[step] += loads[first * steps + step];
     }
     for (size_t step = 0; step < steps; ++step)
-      if (load[step] > Wide(limit.bandwidth) * schedule.rounds[step])
+      if (load[step] > WideSum(limit.bandwidth) * schedule.rounds[step])
         return limitText(limit) + "step " + std::to_string(step + 1);
-    Wide all = std::accumulate(load.begin(), load.end(), Wide(0));
-    if (schedule.period > 0 && all > Wide(limit.bandwidth) * schedule.period)
+    WideSum all = std::accumulate(load.begin(), load.end(), WideSum(0));
+    if (schedule.period > 0 && all > WideSum(limit.bandwidth) * schedule.period)
       return limitText(limit) + "all steps together";
   }
   return std::nullopt;

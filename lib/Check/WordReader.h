@@ -9,6 +9,7 @@
 #define SCCL_LIB_CHECK_WORDREADER_H
 
 #include "sccl/Model/Result.h"
+#include "sccl/Model/Text.h"
 
 #include <cstdint>
 #include <optional>
@@ -16,10 +17,6 @@
 #include <string_view>
 
 namespace sccl::certificate {
-
-inline std::string quoted(std::string_view word) {
-  return std::string(1, '\'').append(word).append(1, '\'');
-}
 
 /// Walks over words that are separated by one space or one line end. The first
 /// error sticks, and nothing is read after it, so that callers need not ask

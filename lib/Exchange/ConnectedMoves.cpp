@@ -23,9 +23,9 @@ struct Run {
 };
 
 /// Who reads what a chunk of a transfer has written.
-struct Reader {
+struct ChunkReader {
   uint32_t transfer, read, at;
-  bool operator==(const Reader &) const = default;
+  bool operator==(const ChunkReader &) const = default;
 };
 
 /// What has been sent, until it is received.
@@ -33,7 +33,8 @@ struct Arrival {
   Run run;
   uint32_t send;
   Location to;
-  std::optional<Reader> reader; ///< of its first chunk, if it is all there is
+  std::optional<ChunkReader>
+      reader; ///< of its first chunk, if it is all there is
   bool isReceived = false;
 };
 
@@ -83,8 +84,8 @@ private:
 
   const Program &program;
   ConnectedMoves result;
-  std::vector<std::vector<std::optional<Reader>>> readers; ///< by chunk
-  std::vector<std::map<uint32_t, Place>> places;           ///< by rank
+  std::vector<std::vector<std::optional<ChunkReader>>> readers; ///< by chunk
+  std::vector<std::map<uint32_t, Place>> places;                ///< by rank
   std::deque<Arrival> arrivals;
   std::map<uint32_t, uint32_t> arrivalOf; ///< by send
   /// By sender and receiver.
@@ -95,7 +96,7 @@ private:
 } // namespace
 
 /// Steps of MSCCL count chunks in few bits.
-static constexpr uint32_t mostChunks = 64;
+static constexpr uint32_t mostRunChunks = 64;
 
 static Location locate(const ProgramSlots &slots, uint32_t at) {
   return {slots.buffer, slots[at]};
@@ -221,15 +222,16 @@ void Connector::send(uint32_t number, const ProgramSlots &from,
                      const ProgramSlots &to) {
   const ProgramTransfer &transfer = program.transfers[number];
   auto goOnTogether = [&](uint32_t at) {
-    const std::optional<Reader> &last = readers[number][at - 1];
-    const std::optional<Reader> &next = readers[number][at];
+    const std::optional<ChunkReader> &last = readers[number][at - 1];
+    const std::optional<ChunkReader> &next = readers[number][at];
     if (!last || !next)
       return !last && !next;
-    return *next == Reader{last->transfer, last->read, last->at + 1} &&
+    return *next == ChunkReader{last->transfer, last->read, last->at + 1} &&
            areNeighbours(program.transfers[next->transfer], next->at);
   };
   for (uint32_t first = 0, end = 0; first < transfer.size(); first = end) {
-    for (end = first + 1; end < transfer.size() && end - first < mostChunks &&
+    for (end = first + 1; end < transfer.size() &&
+                          end - first < mostRunChunks &&
                           from[end] == from[end - 1] + 1 &&
                           to[end] == to[end - 1] + 1 && goOnTogether(end);)
       ++end;
@@ -269,7 +271,7 @@ void Connector::findReaders() {
         auto it = written.find({slots.rank, slots[at]});
         if (slots.buffer != Buffer::Scratch || it == written.end())
           continue;
-        std::optional<Reader> &reader =
+        std::optional<ChunkReader> &reader =
             readers[it->second.transfer][it->second.at];
         reader.reset();
         if (!isSent && !it->second.isRead)
@@ -292,8 +294,8 @@ Arrival *Connector::arrivalFor(uint32_t number, size_t read, uint32_t at) {
   if (!place.arrival)
     return nullptr;
   Arrival &arrival = arrivals[*place.arrival];
-  return arrival.reader == Reader{number, uint32_t(read), at} ? &arrival
-                                                              : nullptr;
+  return arrival.reader == ChunkReader{number, uint32_t(read), at} ? &arrival
+                                                                   : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
@@ -372,7 +374,7 @@ void Connector::addUp(uint32_t number, const ProgramSlots &to) {
   for (size_t read : orderOfReads(number, to))
     for (uint32_t first = 0, end = 0; first < transfer.size(); first = end) {
       Arrival *arrival = arrivalFor(number, read, first);
-      uint32_t most = arrival ? arrival->run.count : mostChunks;
+      uint32_t most = arrival ? arrival->run.count : mostRunChunks;
       for (end = first + 1; end < transfer.size() && end - first < most &&
                             areNeighbours(transfer, end) && sumGoesOn(end) &&
                             (arrival || !arrivalFor(number, read, end));)
@@ -383,7 +385,8 @@ void Connector::addUp(uint32_t number, const ProgramSlots &to) {
       addTerm({transfer, first, end - first}, number, read, to);
     }
   for (uint32_t first = 0, end = 0; first < transfer.size(); first = end) {
-    for (end = first + 1; end < transfer.size() && end - first < mostChunks &&
+    for (end = first + 1; end < transfer.size() &&
+                          end - first < mostRunChunks &&
                           to[end] == to[end - 1] + 1 && sumGoesOn(end);)
       ++end;
     Run run{transfer, first, end - first};

@@ -66,9 +66,9 @@ static std::optional<T> parseName(const std::array<const char *, N> &names,
 
 namespace {
 /// The elements of one file, from the outermost to steps.
-class Reader {
+class MscclReader {
 public:
-  Reader(std::string_view text, Findings &findings)
+  MscclReader(std::string_view text, Findings &findings)
       : xml(text, findings), findings(findings) {}
   std::optional<MscclAlgorithm> read();
 
@@ -91,7 +91,7 @@ private:
 };
 } // namespace
 
-std::string_view Reader::text(pugi::xml_node node, const char *name) {
+std::string_view MscclReader::text(pugi::xml_node node, const char *name) {
   pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute)
     xml.complain(node, std::string("<") + node.name() + "> has no attribute '" +
@@ -100,7 +100,8 @@ std::string_view Reader::text(pugi::xml_node node, const char *name) {
 }
 
 /// A whole number, or `least` after a complaint.
-int Reader::number(pugi::xml_node node, const char *name, int least, int most) {
+int MscclReader::number(pugi::xml_node node, const char *name, int least,
+                        int most) {
   pugi::xml_attribute attribute = node.attribute(name);
   std::string_view value = text(node, name);
   if (!attribute)
@@ -119,7 +120,8 @@ int Reader::number(pugi::xml_node node, const char *name, int least, int most) {
   return least;
 }
 
-std::optional<uint64_t> Reader::bytes(pugi::xml_node node, const char *name) {
+std::optional<uint64_t> MscclReader::bytes(pugi::xml_node node,
+                                           const char *name) {
   pugi::xml_attribute attribute = node.attribute(name);
   if (!attribute)
     return std::nullopt;
@@ -134,16 +136,16 @@ std::optional<uint64_t> Reader::bytes(pugi::xml_node node, const char *name) {
   return result;
 }
 
-std::optional<bool> Reader::flag(pugi::xml_node node, const char *name) {
+std::optional<bool> MscclReader::flag(pugi::xml_node node, const char *name) {
   if (!node.attribute(name))
     return std::nullopt;
   return number(node, name, 0, 1) == 1;
 }
 
 template <typename T>
-void Reader::sortById(pugi::xml_node parent, const char *what,
-                      std::vector<std::pair<int, T>> &read,
-                      std::vector<T> &items) {
+void MscclReader::sortById(pugi::xml_node parent, const char *what,
+                           std::vector<std::pair<int, T>> &read,
+                           std::vector<T> &items) {
   std::ranges::stable_sort(read, {}, &std::pair<int, T>::first);
   for (size_t i = 0; i < read.size(); ++i) {
     if (read[i].first != int(i)) {
@@ -162,9 +164,9 @@ void Reader::sortById(pugi::xml_node parent, const char *what,
 }
 
 /// Numbers of chunks, and offsets in them, are 16 bits in all interpreters.
-static constexpr int mostChunks = 32767;
+static constexpr int mostXmlNumber = 32767;
 
-MscclStep Reader::readStep(pugi::xml_node node) {
+MscclStep MscclReader::readStep(pugi::xml_node node) {
   MscclStep step{};
   step.place = xml.placeOf(node);
   std::string_view type = text(node, "type");
@@ -184,20 +186,20 @@ MscclStep Reader::readStep(pugi::xml_node node) {
                              std::string(value.substr(0, 20)) +
                              "', expected i, o or s");
   }
-  step.src = number(node, "srcoff", -1, mostChunks);
-  step.dst = number(node, "dstoff", -1, mostChunks);
-  step.count = number(node, "cnt", 0, mostChunks);
-  step.waitsForBlock = number(node, "depid", -1, mostChunks);
-  step.waitsForStep = number(node, "deps", -1, mostChunks);
+  step.src = number(node, "srcoff", -1, mostXmlNumber);
+  step.dst = number(node, "dstoff", -1, mostXmlNumber);
+  step.count = number(node, "cnt", 0, mostXmlNumber);
+  step.waitsForBlock = number(node, "depid", -1, mostXmlNumber);
+  step.waitsForStep = number(node, "deps", -1, mostXmlNumber);
   step.isAwaited = number(node, "hasdep", 0, 1) == 1;
   return step;
 }
 
-MscclBlock Reader::readBlock(pugi::xml_node node) {
+MscclBlock MscclReader::readBlock(pugi::xml_node node) {
   MscclBlock block{xml.placeOf(node), 0, 0, 0, {}};
-  block.sendPeer = number(node, "send", -1, mostChunks);
-  block.receivePeer = number(node, "recv", -1, mostChunks);
-  block.channel = number(node, "chan", 0, mostChunks);
+  block.sendPeer = number(node, "send", -1, mostXmlNumber);
+  block.receivePeer = number(node, "recv", -1, mostXmlNumber);
+  block.channel = number(node, "chan", 0, mostXmlNumber);
   std::vector<std::pair<int, MscclStep>> steps;
   for (pugi::xml_node step : node.children("step"))
     steps.emplace_back(number(step, "s", 0, 1 << 24), readStep(step));
@@ -205,11 +207,11 @@ MscclBlock Reader::readBlock(pugi::xml_node node) {
   return block;
 }
 
-MscclGpu Reader::readGpu(pugi::xml_node node) {
+MscclGpu MscclReader::readGpu(pugi::xml_node node) {
   MscclGpu gpu{xml.placeOf(node), 0, 0, 0, {}};
-  gpu.inputChunks = number(node, "i_chunks", 0, mostChunks);
-  gpu.outputChunks = number(node, "o_chunks", 0, mostChunks);
-  gpu.scratchChunks = number(node, "s_chunks", 0, mostChunks);
+  gpu.inputChunks = number(node, "i_chunks", 0, mostXmlNumber);
+  gpu.outputChunks = number(node, "o_chunks", 0, mostXmlNumber);
+  gpu.scratchChunks = number(node, "s_chunks", 0, mostXmlNumber);
   std::vector<std::pair<int, MscclBlock>> blocks;
   for (pugi::xml_node block : node.children("tb"))
     blocks.emplace_back(number(block, "id", 0, 1 << 24), readBlock(block));
@@ -217,7 +219,7 @@ MscclGpu Reader::readGpu(pugi::xml_node node) {
   return gpu;
 }
 
-std::optional<MscclAlgorithm> Reader::read() {
+std::optional<MscclAlgorithm> MscclReader::read() {
   pugi::xml_node root = xml.parse();
   if (!findings.empty())
     return std::nullopt;
@@ -231,16 +233,16 @@ std::optional<MscclAlgorithm> Reader::read() {
   result.name = root.attribute("name").value();
   result.collective = text(root, "coll");
   result.protocol = text(root, "proto");
-  result.numChannels = number(root, "nchannels", 1, mostChunks);
-  result.chunks = number(root, "nchunksperloop", 1, mostChunks);
+  result.numChannels = number(root, "nchannels", 1, mostXmlNumber);
+  result.chunks = number(root, "nchunksperloop", 1, mostXmlNumber);
   result.inPlace = flag(root, "inplace");
   result.outOfPlace = flag(root, "outofplace");
   result.minBytes = bytes(root, "minBytes");
   result.maxBytes = bytes(root, "maxBytes");
-  int ranks = number(root, "ngpus", 1, mostChunks);
+  int ranks = number(root, "ngpus", 1, mostXmlNumber);
   std::vector<std::pair<int, MscclGpu>> gpus;
   for (pugi::xml_node gpu : root.children("gpu"))
-    gpus.emplace_back(number(gpu, "id", 0, mostChunks), readGpu(gpu));
+    gpus.emplace_back(number(gpu, "id", 0, mostXmlNumber), readGpu(gpu));
   if (gpus.size() != size_t(ranks))
     xml.complain(root, "'ngpus' is " + std::to_string(ranks) +
                            ", and there are " + std::to_string(gpus.size()) +
@@ -253,7 +255,7 @@ std::optional<MscclAlgorithm> Reader::read() {
 
 std::optional<MscclAlgorithm> exchange::parseMsccl(std::string_view text,
                                                    Findings &findings) {
-  return Reader(text, findings).read();
+  return MscclReader(text, findings).read();
 }
 
 //===----------------------------------------------------------------------===//

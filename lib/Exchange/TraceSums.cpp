@@ -18,7 +18,7 @@ using namespace sccl::exchange;
 
 namespace {
 /// What a cell holds, in terms of its rank.
-struct Held {
+struct HeldSum {
   static constexpr uint32_t none = ~0u;
   uint32_t chunk = none;
   PartialSum sum = {};
@@ -45,14 +45,14 @@ public:
 
 private:
   unsigned firstStepAfter(const PartialSum &sum) const;
-  void remember(uint32_t rank, const Held &held);
-  Held receive(const Event &event, uint32_t i);
-  bool add(const Event &event, const Held &more, Held &sum);
-  bool makeOne(const Event &event, uint32_t i, Held &result);
+  void remember(uint32_t rank, const HeldSum &held);
+  HeldSum receive(const Event &event, uint32_t i);
+  bool add(const Event &event, const HeldSum &more, HeldSum &sum);
+  bool makeOne(const Event &event, uint32_t i, HeldSum &result);
 
   const Trace &trace;
-  std::vector<std::vector<Held>> cells; ///< by rank
-  std::vector<std::vector<Held>> made;  ///< by event, in terms of its rank
+  std::vector<std::vector<HeldSum>> cells; ///< by rank
+  std::vector<std::vector<HeldSum>> made;  ///< by event, in terms of its rank
   std::vector<bool> isSent;
   bool separateReplacing(const std::vector<SumResult> &results,
                          const Collective &collective);
@@ -71,7 +71,7 @@ unsigned SumMaker::firstStepAfter(const PartialSum &sum) const {
   return step;
 }
 
-void SumMaker::remember(uint32_t rank, const Held &held) {
+void SumMaker::remember(uint32_t rank, const HeldSum &held) {
   auto [at, isNew] =
       known.try_emplace({rank, held.chunk, held.ranks}, held.sum);
   if (!isNew && firstStepAfter(held.sum) < firstStepAfter(at->second))
@@ -80,8 +80,8 @@ void SumMaker::remember(uint32_t rank, const Held &held) {
 
 /// What another event sends is a message, in the earliest step, unless its
 /// receiver has the same sum by then.
-Held SumMaker::receive(const Event &event, uint32_t i) {
-  const Held &come = made[*event.from][i];
+HeldSum SumMaker::receive(const Event &event, uint32_t i) {
+  const HeldSum &come = made[*event.from][i];
   unsigned step = firstStepAfter(come.sum);
   auto own = known.find({event.rank, come.chunk, come.ranks});
   if (own != known.end() && firstStepAfter(own->second) <= step + 1)
@@ -91,8 +91,8 @@ Held SumMaker::receive(const Event &event, uint32_t i) {
   return {come.chunk, {false, {messages.size() - 1}}, come.ranks};
 }
 
-bool SumMaker::add(const Event &event, const Held &more, Held &sum) {
-  if (sum.chunk == Held::none)
+bool SumMaker::add(const Event &event, const HeldSum &more, HeldSum &sum) {
+  if (sum.chunk == HeldSum::none)
     sum.chunk = more.chunk;
   std::vector<size_t> parts;
   std::ranges::set_union(sum.sum.parts, more.sum.parts,
@@ -113,10 +113,10 @@ bool SumMaker::add(const Event &event, const Held &more, Held &sum) {
 }
 
 /// What `event` makes of its chunk `i`.
-bool SumMaker::makeOne(const Event &event, uint32_t i, Held &result) {
+bool SumMaker::makeOne(const Event &event, uint32_t i, HeldSum &result) {
   if (event.from && !add(event, receive(event, i), result))
     return false;
-  const std::vector<Held> &own = cells[event.rank];
+  const std::vector<HeldSum> &own = cells[event.rank];
   if (event.reads && !add(event, own[event.reads->first + i], result))
     return false;
   return !event.addsToWritten ||
@@ -128,7 +128,7 @@ bool SumMaker::run(uint32_t number) {
   if (event.role != EventRole::Step)
     return true;
   uint32_t count = numChunks(event, made);
-  std::vector<Held> values(count);
+  std::vector<HeldSum> values(count);
   for (uint32_t i = 0; i < count; ++i) {
     if (!makeOne(event, i, values[i]))
       return false;

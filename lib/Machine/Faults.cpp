@@ -8,6 +8,7 @@
 #include "sccl/Machine/Faults.h"
 
 #include "sccl/Machine/Units.h"
+#include "sccl/Model/Text.h"
 
 #include <charconv>
 #include <set>
@@ -20,19 +21,6 @@ struct Parts {
   std::set<unsigned> vertices, edges;
 };
 } // namespace
-
-static std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
-
-static std::optional<unsigned> wholeNumber(std::string_view text) {
-  unsigned value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    return std::nullopt;
-  return value;
-}
 
 /// A vertex by name, or a GPU by rank.
 static std::optional<unsigned> findEnd(const Machine &machine,

@@ -9,16 +9,13 @@
 
 #include "sccl/Machine/Machine.h"
 #include "sccl/Machine/Units.h"
+#include "sccl/Model/Text.h"
 
 #include <algorithm>
 #include <charconv>
 #include <set>
 
 using namespace sccl;
-
-static std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
 
 bool PresetSpec::has(std::string_view flag) const {
   return std::find(flags.begin(), flags.end(), flag) != flags.end();
@@ -35,16 +32,6 @@ static Result<unsigned> parseCount(std::string_view whole,
     return value;
   return Error{"machine " + quoted(whole) + ": " + quoted(text) +
                " is no number between 1 and " + std::to_string(most)};
-}
-
-static std::vector<std::string_view> split(std::string_view text,
-                                           char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t end; (end = text.find(separator)) != text.npos;
-       text.remove_prefix(end + 1))
-    parts.push_back(text.substr(0, end));
-  parts.push_back(text);
-  return parts;
 }
 
 static std::vector<std::string_view> flagsOf(const PresetGrammar &grammar) {

@@ -19,10 +19,6 @@
 
 using namespace sccl;
 
-static std::string linkText(unsigned src, unsigned dst) {
-  return std::to_string(src) + " -> " + std::to_string(dst);
-}
-
 //===----------------------------------------------------------------------===//
 // Rings
 //===----------------------------------------------------------------------===//

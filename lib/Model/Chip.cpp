@@ -16,7 +16,7 @@ static constexpr Chip::Vendor amd = Chip::Vendor::AMD;
 using enum MemoryModel;
 
 // clang-format off
-static constexpr Chip table[] = {
+static constexpr Chip chips[] = {
     {.name = "sm_70", .vendor = nvidia,
      .products = "V100 (PTX only: ptxas 13 has dropped it)",
      .reference = {"a V100", 80}, .memoryModel = PTX, .hasAssembler = false},
@@ -51,11 +51,11 @@ static constexpr Chip table[] = {
 };
 // clang-format on
 
-std::span<const Chip> sccl::allChips() { return table; }
+std::span<const Chip> sccl::allChips() { return chips; }
 
 Result<Chip> sccl::findChip(std::string_view name) {
   std::string names;
-  for (const Chip &chip : table) {
+  for (const Chip &chip : chips) {
     if (chip.name == name)
       return chip;
     names += " " + std::string(chip.name);

@@ -13,7 +13,7 @@
 using namespace sccl;
 using enum ElementKind;
 
-static constexpr ElementType table[] = {
+static constexpr ElementType types[] = {
 #define SCCL_ELEMENT_TYPE(id, name, alias, typeInC, number, bytes, kind,       \
                           exponentBits, mantissaBits, hasInfinity, semantics)  \
   {Element::id, name,         alias,        number,     bytes,                 \
@@ -21,10 +21,10 @@ static constexpr ElementType table[] = {
 #include "sccl/Model/ElementTypes.def"
 };
 
-std::span<const ElementType> sccl::elementTypes() { return table; }
+std::span<const ElementType> sccl::elementTypes() { return types; }
 
 const ElementType &sccl::elementType(Element element) {
-  return table[unsigned(element)];
+  return types[unsigned(element)];
 }
 
 std::span<const Reduction> sccl::reductions() {
@@ -53,7 +53,7 @@ static Error unknown(const char *what, std::string_view name,
 }
 
 Result<ElementType> sccl::findElementType(std::string_view name) {
-  for (const ElementType &type : table)
+  for (const ElementType &type : types)
     if (name == type.name || (type.alias && name == type.alias))
       return type;
   return unknown("element type", name, elementTypes(),

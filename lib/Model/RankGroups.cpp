@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/RankGroups.h"
+#include "sccl/Model/Text.h"
 
 #include <charconv>
 
@@ -15,45 +16,21 @@ using namespace sccl;
 // Reading
 //===----------------------------------------------------------------------===//
 
-static std::string quote(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
-
-static std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos)
-      return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-static std::optional<unsigned> parseNumber(std::string_view text) {
-  unsigned value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
-  return value;
-}
-
 /// Adds the ranks of "5", "0-7" or "0-56:8" to `group`.
 static std::optional<Error> addRanks(std::string_view item, unsigned numRanks,
                                      std::vector<unsigned> &group) {
   std::string_view range = item.substr(0, item.find(':'));
   std::string_view from = range.substr(0, range.find('-'));
-  std::optional<unsigned> first = parseNumber(from), last = first, stride = 1;
+  std::optional<unsigned> first = wholeNumber(from), last = first, stride = 1;
   if (from.size() < range.size())
-    last = parseNumber(range.substr(from.size() + 1));
+    last = wholeNumber(range.substr(from.size() + 1));
   if (range.size() < item.size())
-    stride = parseNumber(item.substr(range.size() + 1));
+    stride = wholeNumber(item.substr(range.size() + 1));
   bool isRange = from.size() < range.size();
   if (!first || !last || !stride || *stride == 0 || *last < *first ||
       (!isRange && range.size() < item.size()))
-    return Error{quote(item) + " is no rank and no range of ranks, as 5, 0-7 "
-                               "or 0-56:8"};
+    return Error{quoted(item) + " is no rank and no range of ranks, as 5, 0-7 "
+                                "or 0-56:8"};
   if (*last >= numRanks)
     return Error{"rank " + std::to_string(*last) + " is out of range for " +
                  std::to_string(numRanks) + " ranks"};
@@ -70,9 +47,9 @@ static std::optional<Error> addRanks(std::string_view item, unsigned numRanks,
 static Result<RankGroups> regularGroups(std::string_view text, bool isStrided,
                                         unsigned numRanks) {
   std::string_view number = text.substr(text.find(':') + 1);
-  std::optional<unsigned> size = parseNumber(number);
+  std::optional<unsigned> size = wholeNumber(number);
   if (!size || *size == 0 || numRanks % *size != 0)
-    return Error{quote(text) + ": " + quote(number) +
+    return Error{quoted(text) + ": " + quoted(number) +
                  " is no divisor of the number of ranks, " +
                  std::to_string(numRanks)};
   unsigned count = isStrided ? *size : numRanks / *size;
@@ -95,7 +72,7 @@ Result<RankGroups> sccl::parseRankGroups(std::string_view text,
     for (std::string_view group : split(text, '/')) {
       groups.emplace_back();
       if (group.empty())
-        return Error{"a group without ranks in " + quote(text)};
+        return Error{"a group without ranks in " + quoted(text)};
       for (std::string_view item : split(group, ','))
         if (auto error = addRanks(item, numRanks, groups.back()))
           return *error;

@@ -1,4 +1,4 @@
-//===- Text.cpp - Characters of text that others wrote --------------------===//
+//===- Text.cpp - Text that others wrote, taken apart and told ------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,7 +7,33 @@
 
 #include "sccl/Model/Text.h"
 
+#include <charconv>
+
 using namespace sccl;
+
+std::string sccl::quoted(std::string_view text) {
+  return std::string(1, '\'').append(text).append(1, '\'');
+}
+
+std::vector<std::string_view> sccl::split(std::string_view text,
+                                          char separator) {
+  std::vector<std::string_view> parts;
+  size_t begin = 0;
+  for (size_t end; (end = text.find(separator, begin)) != text.npos;
+       begin = end + 1)
+    parts.push_back(text.substr(begin, end - begin));
+  parts.push_back(text.substr(begin));
+  return parts;
+}
+
+std::optional<unsigned> sccl::wholeNumber(std::string_view text) {
+  unsigned value = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return value;
+}
 
 size_t sccl::characterBytes(std::string_view text) {
   auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };

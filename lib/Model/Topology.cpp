@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/LimitedLinks.h"
+#include "sccl/Model/Text.h"
 
 #include <algorithm>
 #include <tuple>
@@ -23,7 +24,7 @@ using namespace sccl;
 // Topology
 //===----------------------------------------------------------------------===//
 
-static std::string linkText(unsigned src, unsigned dst) {
+std::string sccl::linkText(unsigned src, unsigned dst) {
   return std::to_string(src) + " -> " + std::to_string(dst);
 }
 
@@ -200,10 +201,6 @@ struct SpecText {
 };
 } // namespace
 
-static std::string quoted(std::string_view text) {
-  return "'" + std::string(text) + "'";
-}
-
 /// Reads a decimal number that must lie in [least, most].
 static Result<unsigned> parseNumber(const SpecText &spec,
                                     std::string_view digits, unsigned least,
@@ -221,17 +218,6 @@ static Result<unsigned> parseNumber(const SpecText &spec,
                  quoted(spec.whole) + " is out of range, the limits are " +
                  std::to_string(least) + " and " + std::to_string(most)};
   return static_cast<unsigned>(value);
-}
-
-static std::vector<std::string_view> split(std::string_view text,
-                                           char separator) {
-  std::vector<std::string_view> parts;
-  size_t begin = 0;
-  for (size_t end; (end = text.find(separator, begin)) != text.npos;
-       begin = end + 1)
-    parts.push_back(text.substr(begin, end - begin));
-  parts.push_back(text.substr(begin));
-  return parts;
 }
 
 /// Refuses a full graph with more links than a topology may have.

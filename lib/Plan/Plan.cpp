@@ -405,7 +405,7 @@ static void addPart(Manifest &manifest, const RankPart &part) {
 /// As `parseWhole`; also gives each part to `take`.
 template <typename Take>
 static Result<PlanView> parseAll(llvm::StringRef bytes, Take take) {
-  Result<PlanView> view = parse(bytes);
+  Result<PlanView> view = plan::parse(bytes);
   if (!view)
     return view;
   for (unsigned index = 0; index < view->blobs.size(); ++index)

@@ -18,8 +18,6 @@ uint64_t sccl::memoryBudget(const scclConfig &config, const Device &device) {
   return device.isSynchronous() ? 64 << 20 : 256 << 20;
 }
 
-static constexpr uint64_t mostBytes = uint64_t(1) << 62;
-
 JoinedPlan::JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,
                        unsigned rank, unsigned numRanks, unsigned number)
     : plan(std::move(plan)), manifest(this->plan->view.manifest), rank(rank),

@@ -30,6 +30,9 @@ struct LaunchRequest {
   void *stream;
 };
 
+/// More than any buffer has; a few of them do not overflow when added.
+constexpr uint64_t mostBytes = uint64_t(1) << 62;
+
 /// Bytes of memory that a plan may take on a device.
 uint64_t memoryBudget(const scclConfig &config, const Device &device);
 

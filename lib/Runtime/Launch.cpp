@@ -15,7 +15,6 @@ using namespace sccl;
 /// cache. On a GPU each launch costs more than a cache gains.
 static constexpr uint64_t defaultPiece = 256 << 10;
 static constexpr uint64_t pieceAlignment = 64;
-static constexpr uint64_t mostBytes = uint64_t(1) << 62;
 
 /// What a function gets, in the order of KernelABI.h.
 LaunchArguments CommPlan::argumentsFor(const Flight &flight,

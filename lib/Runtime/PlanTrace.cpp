@@ -14,7 +14,7 @@
 using namespace sccl;
 
 /// Of the records of a table, and launches that they are for at most.
-static constexpr uint64_t mostBytes = 32 << 20, mostLaunches = 4096;
+static constexpr uint64_t mostTraceBytes = 32 << 20, mostLaunches = 4096;
 
 void PlanTrace::add(llvm::StringRef bytes, const void *place) {
   TraceTable table;
@@ -32,7 +32,7 @@ bool PlanTrace::has(const void *place) const {
 Status PlanTrace::start(Device &device, Part &part) {
   uint64_t each = part.table.launchBytes();
   uint64_t launches =
-      std::clamp<uint64_t>(mostBytes / each, uint64_t(1), mostLaunches);
+      std::clamp<uint64_t>(mostTraceBytes / each, uint64_t(1), mostLaunches);
   if (!part.records)
     if (Status status = device.allocate(launches * each, part.records);
         !status.ok())

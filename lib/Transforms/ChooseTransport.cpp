@@ -26,7 +26,7 @@ namespace sccl::coll {
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
 
-static Log logger("choose-transport");
+static Log chooseTransportLog("choose-transport");
 
 namespace {
 /// What a transport costs relative to a push. docs/Rationale/Transport.md says
@@ -211,10 +211,10 @@ private:
     else if (std::optional<Transport> given = op.getTransport())
       choice = {*given, "as the schedule says"};
     op.setTransport(choice.transport);
-    SCCL_LOG(logger, op->getName()
-                         << " over " << link.first << " -> " << link.second
-                         << ": " << stringifyTransport(choice.transport) << ", "
-                         << choice.reason);
+    SCCL_LOG(chooseTransportLog,
+             op->getName() << " over " << link.first << " -> " << link.second
+                           << ": " << stringifyTransport(choice.transport)
+                           << ", " << choice.reason);
     sends[choice][link] += op.numChunks();
   }
 

@@ -62,7 +62,7 @@ struct ChannelPlan {
 
 /// A transfer, with the number of channels that its data has passed in the step
 /// itself.
-struct PlannedTransfer {
+struct FlaggedTransfer {
   TransferOpInterface op;
   uint32_t channel;
   unsigned step;
@@ -187,7 +187,7 @@ private:
   }
 
   LogicalResult refuseEngines() {
-    for (PlannedTransfer &transfer : transfers)
+    for (FlaggedTransfer &transfer : transfers)
       if (transfer.op.usesCopyEngine())
         return transfer.op->emitOpError(
             "needs a copy engine, which sets no flags; lower with a kernel "
@@ -209,7 +209,7 @@ private:
     std::vector<bool> isOpen = {false};
     while (!stack.empty()) {
       uint32_t self = stack.back();
-      PlannedTransfer &transfer = transfers[self];
+      FlaggedTransfer &transfer = transfers[self];
       if (!isOpen.back() && transfer.depth != none) {
         stack.pop_back();
         isOpen.pop_back();
@@ -218,7 +218,7 @@ private:
       uint32_t depth = 0;
       std::vector<uint32_t> missing;
       writers.forEachWriter(transfer.op, [&](uint32_t index) {
-        PlannedTransfer &writer = transfers[index];
+        FlaggedTransfer &writer = transfers[index];
         if (writer.step != transfer.step)
           return;
         if (writer.depth == none)
@@ -244,7 +244,7 @@ private:
     for (auto [index, plan] : llvm::enumerate(plans))
       plan.firstGroup = plan.endGroup = none;
     for (uint32_t i = 0; i < transfers.size(); ++i) {
-      PlannedTransfer &transfer = transfers[i];
+      FlaggedTransfer &transfer = transfers[i];
       bool isNew = i == 0 || transfers[i - 1].channel != transfer.channel ||
                    transfers[i - 1].step != transfer.step ||
                    transfers[i - 1].depth != transfer.depth;
@@ -263,7 +263,7 @@ private:
   /// the ranks that read what a group writes, and the ranks that own a buffer
   /// which it writes or reads.
   void connect() {
-    for (PlannedTransfer &transfer : transfers) {
+    for (FlaggedTransfer &transfer : transfers) {
       StepGroup &group = groups[transfer.group];
       unsigned rank = plans[transfer.channel].rank;
       for (const SlotRange &read : transfer.op.getReads())
@@ -366,7 +366,7 @@ private:
 
   ProgramOp program;
   std::vector<ChannelPlan> plans;
-  std::vector<PlannedTransfer> transfers; ///< channel by channel, in order
+  std::vector<FlaggedTransfer> transfers; ///< channel by channel, in order
   std::vector<StepGroup> groups;          ///< likewise
   SlotWriters writers;
   /// By rank: the channels that lead to it, and those of other ranks that

@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-static Log logger("lower-schedule");
+static Log lowerScheduleLog("lower-schedule");
 
 namespace sccl::coll {
 #define GEN_PASS_DEF_LOWERSCHEDULE
@@ -151,9 +151,10 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     for (auto [number, state] : llvm::enumerate(ranks)) {
       state.channels[number]; // every rank has a local channel
       ops.push_back(RankOp::create(builder, loc, number, state.scratchSlots));
-      SCCL_LOG(logger, "rank " << number << ": " << state.channels.size()
-                               << " channels, " << state.scratchSlots
-                               << " slots of scratch");
+      SCCL_LOG(lowerScheduleLog, "rank " << number << ": "
+                                         << state.channels.size()
+                                         << " channels, " << state.scratchSlots
+                                         << " slots of scratch");
     }
     constexpr size_t perShare = 64;
     size_t shares = llvm::divideCeil(ranks.size(), perShare);

@@ -33,7 +33,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-static Log logger("remove-redundant-sync");
+static Log removeRedundantSyncLog("remove-redundant-sync");
 
 namespace sccl::coll {
 #define GEN_PASS_DEF_REMOVEREDUNDANTSYNC
@@ -214,9 +214,9 @@ private:
                                    knowsLaunch(clocks, others, wait.getPeer())
                              : llvm::all_of(told.entries(), isTold);
       if (isRedundant) {
-        SCCL_LOG(logger, "rank " << getRank(getChannel(wait)) << " channel "
-                                 << getChannel(wait).getPeer() << " needs no "
-                                 << wait);
+        SCCL_LOG(removeRedundantSyncLog,
+                 "rank " << getRank(getChannel(wait)) << " channel "
+                         << getChannel(wait).getPeer() << " needs no " << wait);
         redundant.push_back(wait);
       } else {
         known.join(told);

@@ -33,6 +33,9 @@ struct Link {
   bool operator==(const Link &) const = default;
 };
 
+/// A link as messages name it: "0 -> 1".
+std::string linkText(unsigned src, unsigned dst);
+
 /// One element of the bandwidth relation: the links in `links` (indices into
 /// `Topology::links()`, ascending) carry together at most `bandwidth` chunks
 /// per round.

@@ -7,8 +7,8 @@
 //
 // Like LLVM_DEBUG and --debug-only, which packaged LLVM leaves out:
 //
-//   static Log logger("choose-transport");
-//   SCCL_LOG(logger, "link " << src << " -> " << dst);
+//   static Log chooseTransportLog("choose-transport");
+//   SCCL_LOG(chooseTransportLog, "link " << src << " -> " << dst);
 //
 // prints "[choose-transport] link 0 -> 1" with --log=choose-transport or
 // --log=all, in sccl-opt and in all subcommands of sccl.

@@ -28,7 +28,7 @@ std::string sccl::tableSymbol(llvm::StringRef program, unsigned rank) {
 
 /// The number that `value` is, or `otherwise` if it is null. The verifier of
 /// tables has seen to it that it is one.
-static uint32_t numberOf(Value value, uint32_t otherwise = 0) {
+static uint32_t tableNumber(Value value, uint32_t otherwise = 0) {
   if (!value)
     return otherwise;
   // What the conversion creates; asking all constants alike takes longer.
@@ -49,14 +49,14 @@ static TableSlot encodeSlot(Value value) {
     auto peer = cast<PeerOp>(buffer);
     kind = peer.getKind();
     constexpr unsigned fields = unsigned(BufferField::Count);
-    result.where = numberOf(peer.getRank()) * fields + unsigned(kind);
+    result.where = tableNumber(peer.getRank()) * fields + unsigned(kind);
   }
   bool isScratch = kind == BufferKind::Scratch;
   result.segment =
-      isScratch ? numberOf(slot.getOdd()) : numberOf(slot.getSegment());
-  result.chunk = numberOf(slot.getChunk());
+      isScratch ? tableNumber(slot.getOdd()) : tableNumber(slot.getSegment());
+  result.chunk = tableNumber(slot.getChunk());
   result.step =
-      numberOf(isScratch ? slot.getChunkStep() : slot.getSegmentStep());
+      tableNumber(isScratch ? slot.getChunkStep() : slot.getSegmentStep());
   return result;
 }
 
@@ -70,8 +70,9 @@ void TableEncoder::addFlags(TableRow::Kind kind, ValueRange values) {
                   {}});
   for (Value value : values) {
     auto flag = cast<FlagOp>(value.getDefiningOp());
-    flags.push_back({numberOf(flag.getPeer()), numberOf(flag.getOffset()),
-                     numberOf(flag.getPerLaunch()), numberOf(flag.getValue())});
+    flags.push_back({tableNumber(flag.getPeer()), tableNumber(flag.getOffset()),
+                     tableNumber(flag.getPerLaunch()),
+                     tableNumber(flag.getValue())});
   }
 }
 
@@ -82,19 +83,19 @@ void TableEncoder::addTransfer(Op op, const TransferShape &shape,
   auto reduce = dyn_cast<ReduceOp>(op.getOperation());
   Value times = shape.hasTerms ? reduce.getTerms() : op.getTimes();
   TableRow row = {shape.isPlain() ? plain : TableRow::Shape + shape.number(),
-                  numberOf(op.getPosition()),
-                  numberOf(op.getCount()),
-                  numberOf(times, 1),
+                  tableNumber(op.getPosition()),
+                  tableNumber(op.getCount()),
+                  tableNumber(times, 1),
                   encodeSlot(op.getDst()),
                   encodeSlot(first),
                   second ? encodeSlot(second) : TableSlot{}};
   auto share = op.getPart().template getDefiningOp<ShareOp>();
   if (reduce)
-    row.kind |= numberOf(reduce.getAverage()) << TableRow::averageShift;
+    row.kind |= tableNumber(reduce.getAverage()) << TableRow::averageShift;
   if (share && reduce && !op.getTimes())
-    row.dst.step = numberOf(share.getShare());
+    row.dst.step = tableNumber(share.getShare());
   else if (share && !reduce)
-    row.kind |= numberOf(share.getShare()) << TableRow::shareShift;
+    row.kind |= tableNumber(share.getShare()) << TableRow::shareShift;
   rows.push_back(row);
 }
 
@@ -116,9 +117,9 @@ void TableEncoder::addRow(Operation &op) {
 static uint32_t spreadWord(ChannelOp channel, unsigned group) {
   uint32_t word = group << TableChannel::groupShift;
   for (auto part : channel.getBody().getOps<PartOp>()) {
-    uint32_t parts = llvm::Log2_32(std::max(numberOf(part.getParts()), 1u));
+    uint32_t parts = llvm::Log2_32(std::max(tableNumber(part.getParts()), 1u));
     return word | parts << TableChannel::partsShift |
-           numberOf(part.getDoublings());
+           tableNumber(part.getDoublings());
   }
   return word;
 }
@@ -137,7 +138,7 @@ void TableEncoder::add(TableOp table) {
     entry.firstRow = rows.size();
     for (Operation &op : channel.getBody().getOps()) {
       if (auto begin = dyn_cast<BeginOp>(op))
-        entry.epoch = numberOf(begin.getEpoch());
+        entry.epoch = tableNumber(begin.getEpoch());
       addRow(op);
     }
     entry.rows = rows.size() - entry.firstRow;

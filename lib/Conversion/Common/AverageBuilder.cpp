@@ -20,8 +20,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-// The layout of f32 and of f64.
-static constexpr unsigned mantissa32 = 23, bias32 = 127;
+// The layout of f64.
 static constexpr unsigned mantissa64 = 52, bias64 = 1023;
 
 AverageBuilder::AverageBuilder(CodeBuilder &code, const ElementType &element,

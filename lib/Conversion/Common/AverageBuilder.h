@@ -32,6 +32,9 @@ namespace sccl::coll {
 
 class CodeBuilder;
 
+/// The layout of f32.
+constexpr unsigned mantissa32 = 23, bias32 = 127;
+
 /// What all elements of a loop are multiplied and divided by.
 struct AverageFactors {
   /// Factors of the operands for one of the two sums, and the factor, or in the

@@ -22,8 +22,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-// The layout of f32.
-static constexpr unsigned mantissa32 = 23, bias32 = 127;
+// Of f32.
 static constexpr uint64_t infinity32 = 0x7f800000, nan32 = 0x7fc00000;
 static constexpr uint64_t sign32 = 0x80000000;
 

@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
-static constexpr unsigned wordBytes = sizeof(uint64_t);
+static constexpr unsigned markBytes = sizeof(uint64_t);
 
 /// Builds `body` for the first thread of block 0 of the channel, if the rank
 /// got a table.
@@ -44,7 +44,7 @@ static void buildRecord(CodeBuilder &code) {
           Value bytes = code.zeroExtend(arguments[1], code.i64);
           Value line = code.at(arguments[0], bytes);
           auto load = [&](size_t offset) {
-            return code.load(code.i64, fieldOf(code, line, offset), wordBytes);
+            return code.load(code.i64, fieldOf(code, line, offset), markBytes);
           };
           Value buffer = load(offsetof(TraceLine, buffer));
           Value launches = load(offsetof(TraceLine, launches));
@@ -58,16 +58,16 @@ static void buildRecord(CodeBuilder &code) {
           Value record = code.add(buffer, skipped);
           Value place = code.select(writes, record, code.c64(0));
           code.store(place, fieldOf(code, line, offsetof(TraceLine, place)),
-                     wordBytes);
+                     markBytes);
           Value counted = code.select(isOn, next, launches);
           code.store(counted,
                      fieldOf(code, line, offsetof(TraceLine, launches)),
-                     wordBytes);
+                     markBytes);
           code.when(writes, [&] {
             Value to = code.toPointer(record);
-            code.store(arguments[2], to, wordBytes);
-            code.store(arguments[3], code.at(to, int32_t(wordBytes)),
-                       wordBytes);
+            code.store(arguments[2], to, markBytes);
+            code.store(arguments[3], code.at(to, int32_t(markBytes)),
+                       markBytes);
           });
         });
       },
@@ -84,15 +84,15 @@ static void buildMark(CodeBuilder &code) {
           Value line = code.at(arguments[0], bytes);
           Value record = code.load(
               code.i64, fieldOf(code, line, offsetof(TraceLine, place)),
-              wordBytes);
+              markBytes);
           Value isOn = code.is(Compare::NotEqual, record, code.c64(0));
           code.when(isOn, [&] {
             Value time = code.time();
-            Value skip = code.mul(arguments[2], code.c32(wordBytes));
+            Value skip = code.mul(arguments[2], code.c32(markBytes));
             Value offset = code.add(skip, code.c32(traceTimes));
             Value to = code.at(code.toPointer(record),
                                code.zeroExtend(offset, code.i64));
-            code.store(time, to, wordBytes);
+            code.store(time, to, markBytes);
           });
         });
       },

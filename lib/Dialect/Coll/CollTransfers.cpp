@@ -47,11 +47,6 @@ Transfer Transfer::column(unsigned i) const {
   return result;
 }
 
-template <typename Op>
-static constexpr bool reduces =
-    std::is_same_v<Op, LocalReduceOp> || std::is_same_v<Op, ReducePutOp> ||
-    std::is_same_v<Op, GetReduceOp>;
-
 /// The peer of the channel that executes `op`, or the rank itself.
 static unsigned rankAt(Operation *op, bool atPeer) {
   auto channel = cast<ChannelOp>(op->getParentOp());

@@ -267,11 +267,6 @@ LogicalResult SignalOp::verify() {
 }
 LogicalResult WaitOp::verify() { return verifyFlagValue(*this); }
 
-template <typename TransferOp>
-static constexpr bool reduces = std::is_same_v<TransferOp, LocalReduceOp> ||
-                                std::is_same_v<TransferOp, ReducePutOp> ||
-                                std::is_same_v<TransferOp, GetReduceOp>;
-
 namespace {
 /// The program that a transfer belongs to, as far as its verifier needs it.
 struct TransferContext {

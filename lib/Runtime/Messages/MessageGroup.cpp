@@ -33,7 +33,7 @@ struct MessageHello {
 };
 } // namespace
 
-static constexpr uint32_t helloMagic = 0x4d434353; // "SCCM"
+static constexpr uint32_t messageHelloMagic = 0x4d434353; // "SCCM"
 
 MessageGroup::MessageGroup(const scclTransport &transport,
                            const scclConfig &config)
@@ -89,7 +89,7 @@ static Status compareHellos(const Gathered<MessageHello> &hellos,
 static MessageHello greet(const scclTransport &transport,
                           const Status &status) {
   MessageHello hello = {};
-  hello.magic = helloMagic;
+  hello.magic = messageHelloMagic;
   hello.version = SCCL_VERSION_CODE;
   hello.rank = transport.rank;
   hello.numRanks = transport.numRanks;

@@ -39,14 +39,14 @@ std::vector<Multicast> trees::multicastsOf(const Collective &collective) {
 }
 
 namespace {
-constexpr double outOfReach = std::numeric_limits<double>::infinity();
+constexpr double unreached = std::numeric_limits<double>::infinity();
 constexpr unsigned none = ~0u, never = ~0u;
 
 /// A tree that grows, and the search for paths to it.
-class GrowingTree {
+class GrowingMulticast {
 public:
-  GrowingTree(const Topology &topology, const Multicast &multicast,
-              const SendPrices &prices)
+  GrowingMulticast(const Topology &topology, const Multicast &multicast,
+                   const SendPrices &prices)
       : topology(topology), multicast(multicast), prices(&prices),
         steps(prices.steps), readyAt(topology.numRanks(), never),
         entry(topology.numRanks(), none) {
@@ -86,9 +86,9 @@ private:
 
 /// Finds the cheapest paths from the tree to all ranks, for any number of
 /// steps.
-void GrowingTree::search() {
+void GrowingMulticast::search() {
   unsigned ranks = topology.numRanks();
-  cost.assign(1, std::vector<double>(ranks, outOfReach));
+  cost.assign(1, std::vector<double>(ranks, unreached));
   last.assign(1, {});
   for (unsigned rank = 0; rank < ranks; ++rank)
     if (readyAt[rank] == 0)
@@ -116,8 +116,8 @@ void GrowingTree::search() {
 
 /// Joins `rank` by the path of the last search that gets there within `by`
 /// steps.
-bool GrowingTree::join(unsigned rank, unsigned by) {
-  if (cost[by][rank] == outOfReach)
+bool GrowingMulticast::join(unsigned rank, unsigned by) {
+  if (cost[by][rank] == unreached)
     return false;
   for (unsigned step = by; step > 0 && cost[step][rank] > 0; --step) {
     unsigned link = last[step][rank];
@@ -131,7 +131,7 @@ bool GrowingTree::join(unsigned rank, unsigned by) {
 }
 
 /// Some rank at some time, which may turn out to be a good relay.
-void GrowingTree::joinAny(std::mt19937 &random) {
+void GrowingMulticast::joinAny(std::mt19937 &random) {
   unsigned rank = unsigned(random() % readyAt.size());
   unsigned by = unsigned(1 + random() % steps);
   if (readyAt[rank] != never)
@@ -141,7 +141,7 @@ void GrowingTree::joinAny(std::mt19937 &random) {
 }
 
 /// Each time the target that costs least.
-bool GrowingTree::joinCheapestFirst() {
+bool GrowingMulticast::joinCheapestFirst() {
   std::vector<unsigned> missing = multicast.targets;
   while (!missing.empty()) {
     search();
@@ -156,7 +156,7 @@ bool GrowingTree::joinCheapestFirst() {
   return true;
 }
 
-bool GrowingTree::joinInOrder(const std::vector<unsigned> &targets) {
+bool GrowingMulticast::joinInOrder(const std::vector<unsigned> &targets) {
   for (unsigned rank : targets) {
     if (readyAt[rank] != never)
       continue;
@@ -168,7 +168,7 @@ bool GrowingTree::joinInOrder(const std::vector<unsigned> &targets) {
 }
 
 /// Removes ranks that neither need the chunk nor pass it on.
-void GrowingTree::prune() {
+void GrowingMulticast::prune() {
   std::vector<unsigned> uses(topology.numRanks());
   for (unsigned rank : multicast.targets)
     ++uses[rank];
@@ -190,7 +190,7 @@ void GrowingTree::prune() {
   }
 }
 
-double GrowingTree::price() const {
+double GrowingMulticast::price() const {
   double sum = 0;
   for (unsigned rank = 0; rank < entry.size(); ++rank)
     if (entry[rank] != none)
@@ -199,7 +199,7 @@ double GrowingTree::price() const {
 }
 
 /// The ranks that have the chunk by way of `top`, and that one.
-std::vector<bool> GrowingTree::subtreeOf(unsigned top) const {
+std::vector<bool> GrowingMulticast::subtreeOf(unsigned top) const {
   std::vector<unsigned> byTime;
   for (unsigned rank = 0; rank < entry.size(); ++rank)
     if (entry[rank] != none)
@@ -215,7 +215,7 @@ std::vector<bool> GrowingTree::subtreeOf(unsigned top) const {
 
 /// Joins each rank anew, with all that depends on it, where another path is
 /// cheaper. Returns whether there was one.
-bool GrowingTree::rejoin() {
+bool GrowingMulticast::rejoin() {
   constexpr double tolerance = 1e-12;
   prune();
   double before = price();
@@ -246,7 +246,7 @@ bool GrowingTree::rejoin() {
   return price() < before - tolerance;
 }
 
-MulticastTree GrowingTree::finish() {
+MulticastTree GrowingMulticast::finish() {
   prune();
   MulticastTree result{price(), {}};
   for (unsigned rank = 0; rank < entry.size(); ++rank)
@@ -276,7 +276,7 @@ std::vector<MulticastTree> trees::cheapTrees(const Topology &topology,
   for (unsigned attempt = 0; attempt < tries; ++attempt) {
     bool isByPrice = attempt % 2 == 0;
     SendPrices wrong = isByPrice ? prices : disturbed(prices, random);
-    GrowingTree tree(topology, multicast, wrong);
+    GrowingMulticast tree(topology, multicast, wrong);
     for (unsigned i = 0; i < attempt % 8 / 2; ++i)
       tree.joinAny(random);
     bool isDone =

@@ -34,6 +34,12 @@ llvm::SmallVector<ChunkRange, 4> toChunkRanges(llvm::ArrayRef<int32_t> numbers);
 
 namespace sccl::coll {
 
+/// True for transfers that add to what is where they write.
+template <typename Op>
+constexpr bool reduces =
+    std::is_same_v<Op, LocalReduceOp> || std::is_same_v<Op, ReducePutOp> ||
+    std::is_same_v<Op, GetReduceOp>;
+
 /// True if `op` is a transfer that a copy engine performs.
 bool isDMA(mlir::Operation *op);
 
