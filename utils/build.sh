@@ -9,6 +9,6 @@ build=${SCCL_BUILD:-$root/build}
 
 bash "$root/utils/install-packages.sh"
 echo "build: configuring $build"
-cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_UNITY_BUILD=ON
 echo "build: compiling"
 ninja -C "$build" "$@"
