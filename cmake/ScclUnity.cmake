@@ -32,6 +32,6 @@ function(sccl_join_sources target)
 endfunction()
 
 get_property(libraries GLOBAL PROPERTY SCCL_LIBRARIES)
-foreach(target IN LISTS libraries ITEMS libsccl)
+foreach(target IN LISTS libraries ITEMS libsccl sccl)
   sccl_join_sources(${target})
 endforeach()

@@ -35,7 +35,7 @@ static void printJson(const litmus::Program &program,
 
 /// True if the verdict is the expected one, or none is expected. If not, shows
 /// the program if `shows`.
-static bool report(const litmus::Program &program, const litmus::Answer &answer,
+static bool reportVerdict(const litmus::Program &program, const litmus::Answer &answer,
                    bool json, bool shows) {
   bool fits = !program.expected || *program.expected == answer.verdict;
   if (json) {
@@ -65,7 +65,7 @@ static int checkPrograms(llvm::ArrayRef<litmus::Program> programs,
       return fail(path + ":" + llvm::Twine(program.line) +
                   ":1: " + answer.error());
     isKnown &= answer->verdict != litmus::Verdict::Unknown;
-    failed += !report(program, *answer, json, shows);
+    failed += !reportVerdict(program, *answer, json, shows);
   }
   llvm::outs().flush(); // so that the error comes last
   if (!isKnown)

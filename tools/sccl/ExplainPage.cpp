@@ -15,7 +15,7 @@ using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::report;
 
-static std::vector<MeasuredRow> rowsOf(const Findings &findings) {
+static std::vector<MeasuredRow> rowsOf(const ExplainedSchedules &findings) {
   std::vector<MeasuredRow> rows;
   for (const MeasuredTime &time : findings.measured) {
     double least =
@@ -45,7 +45,7 @@ int driver::writePage(const ExplainRequest &request) {
   if (!subjects || (machine && !isOf(*machine, subjects->front().name,
                                      subjects->front().topology)))
     return BadInput;
-  std::optional<Findings> findings =
+  std::optional<ExplainedSchedules> findings =
       findOut(std::move(*subjects), request.model);
   if (!findings)
     return BadInput;

@@ -93,7 +93,7 @@ static int drawTopology(const ExplainRequest &request) {
 
 /// The picture of `findings`. Prints an error and returns nothing on failure.
 static std::optional<std::string> draw(const ExplainRequest &request,
-                                       const Findings &findings,
+                                       const ExplainedSchedules &findings,
                                        PictureKind kind, unsigned trees) {
   const Subject &subject = findings.subjects.front();
   PictureFor use = useOf(request);
@@ -142,9 +142,9 @@ int driver::drawPicture(const ExplainRequest &request, PictureKind kind,
     return fail(mistake);
   if (isOfMachine)
     return drawTopology(request);
-  Findings findings;
+  ExplainedSchedules findings;
   if (kind == PictureKind::Frontier || kind == PictureKind::Time) {
-    std::optional<Findings> known =
+    std::optional<ExplainedSchedules> known =
         findOut(std::move(*subjects), request.model);
     if (!known)
       return BadInput;

@@ -54,7 +54,7 @@ static void addChapters(const std::vector<Chapter> &chapters,
 //===----------------------------------------------------------------------===//
 
 /// How far from the bound `measured` ran.
-static std::string distanceSentence(const Findings &findings, size_t number,
+static std::string distanceSentence(const ExplainedSchedules &findings, size_t number,
                                     const MeasuredTime &measured) {
   double bytes = double(measured.bytes);
   double least = leastMicroseconds(
@@ -74,7 +74,7 @@ static llvm::StringRef symbolOf(const Subject &subject) {
   return llvm::StringRef(subject.name).rsplit(":@").second;
 }
 
-static Sentences distancesOf(const Findings &findings, size_t number) {
+static Sentences distancesOf(const ExplainedSchedules &findings, size_t number) {
   Sentences sentences;
   for (const MeasuredTime &time : findings.measured)
     if (time.schedule.empty() ||
@@ -86,7 +86,7 @@ static Sentences distancesOf(const Findings &findings, size_t number) {
 /// What a schedule takes for `bytes` on the machine of `findings`, lowered in
 /// the way and cut into the pieces that are the fastest there, and the bound.
 /// Prints an error and returns nothing if it cannot be lowered.
-static std::optional<SizeAdvice> simulateOn(const Findings &findings,
+static std::optional<SizeAdvice> simulateOn(const ExplainedSchedules &findings,
                                             size_t number, double bytes) {
   const Subject &subject = findings.subjects[number];
   InterruptScope interrupt;
@@ -122,7 +122,7 @@ static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
                             {"links", nameOf(subject.topology, of)}};
 }
 
-static llvm::json::Object factsOf(const Findings &findings, size_t number,
+static llvm::json::Object factsOf(const ExplainedSchedules &findings, size_t number,
                                   double bytes) {
   const Subject &subject = findings.subjects[number];
   const Explanation &explanation = findings.explanations[number];
@@ -238,7 +238,7 @@ static Compiled compiledFor(const std::vector<Subject> &subjects,
 
 /// Explains each of the schedules. False after an error.
 static bool explainSchedules(const ExplainRequest &request,
-                             const Findings &findings) {
+                             const ExplainedSchedules &findings) {
   double bytes = double(request.bytes);
   const CostModel &model = findings.model;
   std::vector<Cost> costs;
@@ -407,7 +407,7 @@ int driver::explainInWords(const ExplainRequest &request) {
     return BadInput;
   std::optional<std::vector<Subject>> subjects =
       loadComparable(schedules, speeds ? &speeds->placement : nullptr);
-  std::optional<Findings> findings;
+  std::optional<ExplainedSchedules> findings;
   if (subjects)
     findings = findOut(std::move(*subjects), request.model);
   if (!findings || (speeds && !takeSpeeds(*speeds, *findings)))

@@ -171,7 +171,7 @@ static std::string bashScript() {
 }
 
 /// Text within single quotes.
-static std::string quoted(llvm::StringRef text) {
+static std::string shellQuoted(llvm::StringRef text) {
   std::string result = "'";
   for (char letter : text)
     result += letter == '\'' ? std::string("\\'") : std::string(1, letter);
@@ -183,11 +183,11 @@ static std::string fishScript() {
   for (cl::SubCommand *command : subcommands()) {
     std::string name = command->getName().str();
     text += "complete -c sccl -n __fish_use_subcommand -a " + name + " -d " +
-            quoted(summaryOf(*command)) + "\n";
+            shellQuoted(summaryOf(*command)) + "\n";
     for (cl::Option *option : optionsOf(*command))
       text += "complete -c sccl -n '__fish_seen_subcommand_from " + name +
               "' " + (option->ArgStr.size() == 1 ? "-s " : "-l ") +
-              option->ArgStr.str() + " -d " + quoted(option->HelpStr) + "\n";
+              option->ArgStr.str() + " -d " + shellQuoted(option->HelpStr) + "\n";
   }
   return text;
 }

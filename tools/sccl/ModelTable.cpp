@@ -64,7 +64,7 @@ static double microseconds(const NamedCost &named, const CostModel &model,
              : model.microseconds(*named.pipelined, double(bytes), count);
 }
 
-static std::string describe(const Collective &collective) {
+static std::string describeWithRanks(const Collective &collective) {
   std::string text = collective.name();
   if (isRooted(collective.kind()))
     text += " root " + std::to_string(collective.root());
@@ -101,7 +101,7 @@ static std::optional<std::vector<NamedCost>> costsIn(llvm::StringRef path,
     if (schedule.isPipelined() && pieces > 1)
       pipelined = pipelinedCostOf(schedule, collective);
     costs.push_back({(path + ":@" + op.getSymName()).str(),
-                     describe(collective), claim.collectivePrint,
+                     describeWithRanks(collective), claim.collectivePrint,
                      problem->topology.name(), claim.topologyPrint,
                      costOf(schedule, collective), pipelined, pieces,
                      modelIn(op, problem->topology)});

@@ -56,7 +56,7 @@ bool driver::isOf(const Placement &machine, llvm::StringRef subject,
   return false;
 }
 
-bool driver::takeSpeeds(const MachineSpeeds &speeds, Findings &findings) {
+bool driver::takeSpeeds(const MachineSpeeds &speeds, ExplainedSchedules &findings) {
   const Subject &first = findings.subjects.front();
   if (!isOf(speeds.placement, first.name, first.topology))
     return false;
@@ -71,7 +71,7 @@ bool driver::takeSpeeds(const MachineSpeeds &speeds, Findings &findings) {
   return true;
 }
 
-void driver::takeOwnSpeeds(Findings &findings, bool isGiven) {
+void driver::takeOwnSpeeds(ExplainedSchedules &findings, bool isGiven) {
   const Subject &first = findings.subjects.front();
   if (isGiven)
     findings.modelSource = "as given";
@@ -84,7 +84,7 @@ void driver::takeOwnSpeeds(Findings &findings, bool isGiven) {
                 findings.anySteps(), findings.model.betaMicrosecondsPerByte);
 }
 
-double driver::leastMicroseconds(const Findings &findings,
+double driver::leastMicroseconds(const ExplainedSchedules &findings,
                                  const std::optional<Rational> &anySteps,
                                  double bytes) {
   const Subject &subject = findings.subjects.front();
@@ -98,7 +98,7 @@ double driver::leastMicroseconds(const Findings &findings,
       .microseconds(bytes);
 }
 
-std::optional<Rational> Findings::anySteps() const {
+std::optional<Rational> ExplainedSchedules::anySteps() const {
   std::optional<Rational> best;
   for (const Explanation &explanation : explanations)
     if (explanation.anySteps && (!best || *explanation.anySteps > *best))
@@ -125,13 +125,13 @@ explainAll(const std::vector<Subject> &subjects) {
   return explanations;
 }
 
-std::optional<Findings> driver::findOut(std::vector<Subject> subjects,
+std::optional<ExplainedSchedules> driver::findOut(std::vector<Subject> subjects,
                                         const CostModel &model) {
   std::optional<std::vector<Explanation>> explanations = explainAll(subjects);
   if (!explanations)
     return std::nullopt;
   RankGroups boxes = boxesOf(subjects.front());
-  Findings findings;
+  ExplainedSchedules findings;
   findings.subjects = std::move(subjects);
   findings.explanations = std::move(*explanations);
   findings.boxes = std::move(boxes);
@@ -237,7 +237,7 @@ std::string PictureFlags::findGiven() const {
   return given.empty() ? findOfTimes() : given;
 }
 
-bool PictureFlags::takeMeasured(Findings &findings) const {
+bool PictureFlags::takeMeasured(ExplainedSchedules &findings) const {
   if (measured.empty())
     return true;
   auto times = loadMeasuredOf(findings.subjects.front(), measured);
@@ -247,7 +247,7 @@ bool PictureFlags::takeMeasured(Findings &findings) const {
 }
 
 std::optional<std::vector<FrontierMark>>
-PictureFlags::marks(const Findings &findings) const {
+PictureFlags::marks(const ExplainedSchedules &findings) const {
   std::vector<FrontierMark> bounds, found;
   for (auto [subject, explanation] :
        llvm::zip(findings.subjects, findings.explanations)) {
@@ -270,7 +270,7 @@ PictureFlags::marks(const Findings &findings) const {
   return marks;
 }
 
-std::vector<TimeCurve> driver::timeCurves(const Findings &findings) {
+std::vector<TimeCurve> driver::timeCurves(const ExplainedSchedules &findings) {
   std::vector<TimeCurve> curves(1);
   curves[0].name = "bound for any program";
   for (uint64_t size : findings.sizes)

@@ -27,7 +27,7 @@ struct MachineSpeeds {
 };
 
 /// Schedules of one collective on one topology, and what is known of them.
-struct Findings {
+struct ExplainedSchedules {
   std::vector<report::Subject> subjects;
   std::vector<report::Explanation> explanations; ///< of each
   RankGroups boxes;
@@ -44,7 +44,7 @@ struct Findings {
 
 /// Explains `subjects` for pictures. Prints an error and returns nothing if a
 /// certificate does not hold.
-std::optional<Findings> findOut(std::vector<report::Subject> subjects,
+std::optional<ExplainedSchedules> findOut(std::vector<report::Subject> subjects,
                                 const CostModel &model);
 
 /// The options that subcommands which draw have in common: --points,
@@ -68,11 +68,11 @@ public:
   std::string findOfFiles() const;
   std::optional<std::vector<uint64_t>> sizes() const;
   /// Adds what --measured names.
-  bool takeMeasured(Findings &findings) const;
+  bool takeMeasured(ExplainedSchedules &findings) const;
   /// The points of the schedules, their bounds, NCCL's ring, and those of
   /// --points.
   std::optional<std::vector<report::FrontierMark>>
-  marks(const Findings &findings) const;
+  marks(const ExplainedSchedules &findings) const;
 
 private:
   llvm::cl::opt<std::string> points, measured, from, upTo;
@@ -80,11 +80,11 @@ private:
 };
 
 /// The bound, each schedule in the model, and what was measured.
-std::vector<report::TimeCurve> timeCurves(const Findings &findings);
+std::vector<report::TimeCurve> timeCurves(const ExplainedSchedules &findings);
 
 /// What the machine needs at least for `bytes`, however it is done, if R/C is
 /// at least `anySteps`. Microseconds.
-double leastMicroseconds(const Findings &findings,
+double leastMicroseconds(const ExplainedSchedules &findings,
                          const std::optional<Rational> &anySteps, double bytes);
 
 /// The speeds of the machine of a preset's name, or of an .mlir file. Prints an
@@ -96,9 +96,9 @@ bool isOf(const Placement &machine, llvm::StringRef subject,
           const Topology &topology);
 /// Takes the bound and the model of `speeds`. Prints an error and returns false
 /// if `findings` are of another topology.
-bool takeSpeeds(const MachineSpeeds &speeds, Findings &findings);
+bool takeSpeeds(const MachineSpeeds &speeds, ExplainedSchedules &findings);
 /// The same of what the files say, if they do and the model was not given.
-void takeOwnSpeeds(Findings &findings, bool isGiven);
+void takeOwnSpeeds(ExplainedSchedules &findings, bool isGiven);
 
 } // namespace sccl::driver
 

@@ -125,7 +125,7 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
 }
 
 /// Prints what a run gave, or why it failed. Returns the exit code.
-static int report(const RunRequest &request, const plan::Manifest &manifest,
+static int reportRun(const RunRequest &request, const plan::Manifest &manifest,
                   const Measurement &run, llvm::StringRef failure) {
   double gigabytes = run.seconds > 0 ? request.bytes / run.seconds * 1e-9 : 0;
   bool isGood = failure.empty() && run.wrong == 0;
@@ -185,7 +185,7 @@ static int runRank(const RunRequest &request, const MeasureRequest &measure,
     failure = measured ? left.error() : measured.error();
   }
   if (end.rank == 0)
-    return report(request, plan.manifest, run, failure);
+    return reportRun(request, plan.manifest, run, failure);
   if (!failure.empty())
     return failOnRank(end, failure);
   return failure.empty() && run.wrong == 0 ? Done : BadInput;

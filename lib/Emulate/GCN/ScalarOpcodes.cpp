@@ -52,7 +52,7 @@ static void addArithmetic(AddOpcode add) {
   add("s_mul_hi_u32", "i=ii", [](Lane &l) { l.out = l.in[0] * l.in[1] >> 32; });
 }
 
-static void addBits(AddOpcode add) {
+static void addScalarBits(AddOpcode add) {
   add("s_and_b32", "is=ii", [](Lane &l) { giveBits(l, l.in[0] & l.in[1]); });
   add("s_and_b64", "ls=ll", [](Lane &l) { giveBits(l, l.in[0] & l.in[1]); });
   add("s_andn2_b64", "ls=ll", [](Lane &l) { giveBits(l, l.in[0] & ~l.in[1]); });
@@ -115,7 +115,7 @@ static void addComparisons(AddOpcode add) {
 
 void sccl::emulate::gcn::addScalarOpcodes(AddOpcode add) {
   addArithmetic(add);
-  addBits(add);
+  addScalarBits(add);
   addComparisons(add);
   add("s_mov_b32", "i=i", [](Lane &l) { l.out = l.in[0]; });
   add("s_mov_b64", "l=l", [](Lane &l) { l.out = l.in[0]; });
