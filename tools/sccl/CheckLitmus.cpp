@@ -35,8 +35,8 @@ static void printJson(const litmus::Program &program,
 
 /// True if the verdict is the expected one, or none is expected. If not, shows
 /// the program if `shows`.
-static bool reportVerdict(const litmus::Program &program, const litmus::Answer &answer,
-                   bool json, bool shows) {
+static bool reportVerdict(const litmus::Program &program,
+                          const litmus::Answer &answer, bool json, bool shows) {
   bool fits = !program.expected || *program.expected == answer.verdict;
   if (json) {
     printJson(program, answer);

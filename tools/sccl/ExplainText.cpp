@@ -54,7 +54,8 @@ static void addChapters(const std::vector<Chapter> &chapters,
 //===----------------------------------------------------------------------===//
 
 /// How far from the bound `measured` ran.
-static std::string distanceSentence(const ExplainedSchedules &findings, size_t number,
+static std::string distanceSentence(const ExplainedSchedules &findings,
+                                    size_t number,
                                     const MeasuredTime &measured) {
   double bytes = double(measured.bytes);
   double least = leastMicroseconds(
@@ -74,7 +75,8 @@ static llvm::StringRef symbolOf(const Subject &subject) {
   return llvm::StringRef(subject.name).rsplit(":@").second;
 }
 
-static Sentences distancesOf(const ExplainedSchedules &findings, size_t number) {
+static Sentences distancesOf(const ExplainedSchedules &findings,
+                             size_t number) {
   Sentences sentences;
   for (const MeasuredTime &time : findings.measured)
     if (time.schedule.empty() ||
@@ -122,8 +124,8 @@ static llvm::json::Object limitObject(const Subject &subject, unsigned limit) {
                             {"links", nameOf(subject.topology, of)}};
 }
 
-static llvm::json::Object factsOf(const ExplainedSchedules &findings, size_t number,
-                                  double bytes) {
+static llvm::json::Object factsOf(const ExplainedSchedules &findings,
+                                  size_t number, double bytes) {
   const Subject &subject = findings.subjects[number];
   const Explanation &explanation = findings.explanations[number];
   llvm::json::Array fullest, priced;

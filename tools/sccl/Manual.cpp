@@ -187,7 +187,8 @@ static std::string fishScript() {
     for (cl::Option *option : optionsOf(*command))
       text += "complete -c sccl -n '__fish_seen_subcommand_from " + name +
               "' " + (option->ArgStr.size() == 1 ? "-s " : "-l ") +
-              option->ArgStr.str() + " -d " + shellQuoted(option->HelpStr) + "\n";
+              option->ArgStr.str() + " -d " + shellQuoted(option->HelpStr) +
+              "\n";
   }
   return text;
 }

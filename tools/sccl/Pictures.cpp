@@ -56,7 +56,8 @@ bool driver::isOf(const Placement &machine, llvm::StringRef subject,
   return false;
 }
 
-bool driver::takeSpeeds(const MachineSpeeds &speeds, ExplainedSchedules &findings) {
+bool driver::takeSpeeds(const MachineSpeeds &speeds,
+                        ExplainedSchedules &findings) {
   const Subject &first = findings.subjects.front();
   if (!isOf(speeds.placement, first.name, first.topology))
     return false;
@@ -126,7 +127,7 @@ explainAll(const std::vector<Subject> &subjects) {
 }
 
 std::optional<ExplainedSchedules> driver::findOut(std::vector<Subject> subjects,
-                                        const CostModel &model) {
+                                                  const CostModel &model) {
   std::optional<std::vector<Explanation>> explanations = explainAll(subjects);
   if (!explanations)
     return std::nullopt;

@@ -45,7 +45,7 @@ struct ExplainedSchedules {
 /// Explains `subjects` for pictures. Prints an error and returns nothing if a
 /// certificate does not hold.
 std::optional<ExplainedSchedules> findOut(std::vector<report::Subject> subjects,
-                                const CostModel &model);
+                                          const CostModel &model);
 
 /// The options that subcommands which draw have in common: --points,
 /// --measured, --from, --to, and the model's. What returns nothing, or false,

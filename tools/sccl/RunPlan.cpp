@@ -126,7 +126,7 @@ static std::optional<HostPlan> planFor(const RunRequest &request,
 
 /// Prints what a run gave, or why it failed. Returns the exit code.
 static int reportRun(const RunRequest &request, const plan::Manifest &manifest,
-                  const Measurement &run, llvm::StringRef failure) {
+                     const Measurement &run, llvm::StringRef failure) {
   double gigabytes = run.seconds > 0 ? request.bytes / run.seconds * 1e-9 : 0;
   bool isGood = failure.empty() && run.wrong == 0;
   if (request.json) {
