@@ -44,7 +44,8 @@ using namespace sccl;
 using namespace sccl::bounds;
 
 namespace {
-constexpr unsigned noArc = ~0u;
+/// In place of a limit or node that there is not.
+constexpr unsigned noIndex = ~0u;
 constexpr int64_t unlimited = int64_t(1) << 60;
 
 /// The arcs of a topology and the search for cuts in it.
@@ -120,7 +121,7 @@ private:
 
 CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
     : topology(topology), question(question),
-      own(topology.links().size(), noArc), out(own), in(own), sharedOut(own),
+      own(topology.links().size(), noIndex), out(own), in(own), sharedOut(own),
       sharedIn(own), network(topology.numRanks()), source(network.addNode()),
       isSource(topology.numRanks()), isSettled(topology.numRanks()) {
   for (unsigned rank : question.sources)
@@ -135,7 +136,7 @@ CutFinder::CutFinder(const Topology &topology, const CutQuestion &question)
 
 void CutFinder::offer(unsigned &slot, unsigned limit) const {
   const std::vector<BandwidthLimit> &limits = topology.limits();
-  if (slot == noArc || limits[limit].bandwidth < limits[slot].bandwidth)
+  if (slot == noIndex || limits[limit].bandwidth < limits[slot].bandwidth)
     slot = limit;
 }
 
@@ -165,9 +166,9 @@ void CutFinder::chooseLimits() {
 /// The node behind (before) a shared limit; the rank itself without one.
 unsigned CutFinder::nodeOf(std::vector<unsigned> &nodes, unsigned limit,
                            unsigned rank, bool isOut) {
-  if (limit == noArc)
+  if (limit == noIndex)
     return rank;
-  if (nodes[limit] == noArc) {
+  if (nodes[limit] == noIndex) {
     unsigned node = nodes[limit] = network.addNode();
     unsigned from = isOut ? rank : node, to = isOut ? node : rank;
     limitArcs.push_back({addArc(from, to), limit, from, to});
@@ -184,9 +185,9 @@ void CutFinder::addFreeArc(unsigned from, unsigned to) {
 unsigned CutFinder::passLimit(unsigned limit, unsigned node, bool isOut,
                               std::vector<unsigned> &entries,
                               std::vector<unsigned> &nodes) {
-  if (limit == noArc)
+  if (limit == noIndex)
     return node;
-  if (entries[limit] == noArc) {
+  if (entries[limit] == noIndex) {
     entries[limit] = network.addNode();
     nodeOf(nodes, limit, entries[limit], isOut);
   }
@@ -201,11 +202,11 @@ unsigned CutFinder::passLimit(unsigned limit, unsigned node, bool isOut,
 bool CutFinder::addShared(unsigned link, unsigned from, unsigned to,
                           std::vector<unsigned> &entries,
                           std::vector<unsigned> &nodes) {
-  if (sharedOut[link] == noArc && sharedIn[link] == noArc)
+  if (sharedOut[link] == noIndex && sharedIn[link] == noIndex)
     return false;
   from = passLimit(sharedOut[link], from, /*isOut=*/true, entries, nodes);
   to = passLimit(sharedIn[link], to, /*isOut=*/false, entries, nodes);
-  if (own[link] != noArc)
+  if (own[link] != noIndex)
     limitArcs.push_back({addArc(from, to), own[link], from, to});
   else if (joined.emplace(from, to).second)
     addFreeArc(from, to);
@@ -213,7 +214,8 @@ bool CutFinder::addShared(unsigned link, unsigned from, unsigned to,
 }
 
 void CutFinder::addLinks() {
-  std::vector<unsigned> nodes(topology.limits().size(), noArc), entries = nodes;
+  std::vector<unsigned> nodes(topology.limits().size(), noIndex),
+      entries = nodes;
   std::vector<std::vector<unsigned>> inNodes(topology.numRanks());
   Ports ports;
   for (unsigned link = 0; link < own.size(); ++link) {
@@ -222,13 +224,13 @@ void CutFinder::addLinks() {
     unsigned to = nodeOf(nodes, in[link], dst, /*isOut=*/false);
     if (addShared(link, from, to, entries, nodes))
       continue;
-    if (own[link] == noArc && from != src && to != dst) {
+    if (own[link] == noIndex && from != src && to != dst) {
       ports.try_emplace(from, SendingPort{src, {}})
           .first->second.targets.push_back(to);
       inNodes[dst].push_back(to);
       continue;
     }
-    if (own[link] == noArc)
+    if (own[link] == noIndex)
       addFreeArc(from, to);
     else
       limitArcs.push_back({addArc(from, to), own[link], from, to});
@@ -251,7 +253,7 @@ void CutFinder::addPorts(Ports ports,
   std::map<std::vector<unsigned>, unsigned> hubs;
   size_t next = 0;
   for (const std::vector<unsigned> &set : hubsOf(std::move(list), inNodes)) {
-    auto [hub, isNew] = hubs.try_emplace(set, noArc);
+    auto [hub, isNew] = hubs.try_emplace(set, noIndex);
     if (isNew) {
       hub->second = network.addNode();
       for (unsigned target : set)

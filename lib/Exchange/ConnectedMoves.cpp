@@ -33,8 +33,8 @@ struct Arrival {
   Run run;
   uint32_t send;
   Location to;
-  std::optional<ChunkReader>
-      reader; ///< of its first chunk, if it is all there is
+  /// Of its first chunk, if it is all there is.
+  std::optional<ChunkReader> reader;
   bool isReceived = false;
 };
 

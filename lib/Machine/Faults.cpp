@@ -10,7 +10,6 @@
 #include "sccl/Machine/Units.h"
 #include "sccl/Model/Text.h"
 
-#include <charconv>
 #include <set>
 
 using namespace sccl;

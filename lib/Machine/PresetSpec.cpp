@@ -12,7 +12,6 @@
 #include "sccl/Model/Text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 using namespace sccl;
@@ -24,12 +23,9 @@ bool PresetSpec::has(std::string_view flag) const {
 /// A whole number in [1, most].
 static Result<unsigned> parseCount(std::string_view whole,
                                    std::string_view text, unsigned most) {
-  unsigned value = 0;
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= 1 &&
-      value <= most)
-    return value;
+  std::optional<unsigned> value = wholeNumber(text);
+  if (value && *value >= 1 && *value <= most)
+    return *value;
   return Error{"machine " + quoted(whole) + ": " + quoted(text) +
                " is no number between 1 and " + std::to_string(most)};
 }

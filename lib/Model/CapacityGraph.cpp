@@ -215,8 +215,7 @@ Result<CapacityGraph> GraphBuilder::build() {
     auto [src, dst] = topology.links()[link];
     bool isShared = limits.out != none || limits.in != none;
     if (!isShared && limits.own == none)
-      return Error{"link " + std::to_string(src) + " -> " +
-                   std::to_string(dst) + " has no limit"};
+      return Error{"link " + linkText(src, dst) + " has no limit"};
     if (isShared) {
       unsigned out = portOf(limits.out, link, /*isOut=*/true);
       unsigned in = portOf(limits.in, link, /*isOut=*/false);

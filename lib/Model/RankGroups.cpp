@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/RankGroups.h"
-#include "sccl/Model/Text.h"
 
-#include <charconv>
+#include "sccl/Model/Text.h"
 
 using namespace sccl;
 

@@ -213,8 +213,7 @@ static std::map<RowKey, Row> collectRows(const Schedule &schedule,
                  send.src, send.dst};
       auto [it, isNew] = rows.try_emplace(key, schedule.steps.size() + 1);
       if (isNew)
-        it->second[0] = std::to_string(send.src) + " -> " +
-                        std::to_string(send.dst) +
+        it->second[0] = linkText(send.src, send.dst) +
                         (key.position == absent ? " (absent)" : "");
       std::string &cell = it->second[step + 1];
       cell += (cell.empty() ? "" : " ") + cellText(send);

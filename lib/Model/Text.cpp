@@ -1,4 +1,4 @@
-//===- Text.cpp - Text that others wrote, taken apart and told ------------===//
+//===- Text.cpp - Text that others wrote ----------------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

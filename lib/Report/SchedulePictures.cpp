@@ -183,8 +183,7 @@ static double drawWay(Svg &svg, const ChunkWay &way, const Subject &subject,
     if (send.action != SendAction::Copy)
       Svg::set(line, "stroke-dasharray", "5 4");
     Svg::setTitle(line, "step " + std::to_string(edge.step) + ": " +
-                            std::to_string(send.src) + " -> " +
-                            std::to_string(send.dst));
+                            linkText(send.src, send.dst));
     dots[{send.src, edge.step}] = from;
     dots[{send.dst, edge.step + 1}] = to;
   }

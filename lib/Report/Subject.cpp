@@ -58,8 +58,7 @@ std::vector<LimitLoad> report::loadsOf(const Subject &subject) {
 std::string report::nameOf(const Topology &topology,
                            const BandwidthLimit &limit) {
   const Link &link = topology.links()[limit.links.front()];
-  std::string text =
-      std::to_string(link.src) + " -> " + std::to_string(link.dst);
+  std::string text = linkText(link.src, link.dst);
   if (limit.links.size() > 1)
     text += " and " + std::to_string(limit.links.size() - 1) + " more";
   return text;

@@ -25,8 +25,7 @@ void driver::noteUnlimitedLinks(const Topology &topology) {
     if (isLimited[i] || ++count > mostNamed)
       continue;
     const Link &link = topology.links()[i];
-    names += (names.empty() ? "" : ", ") + std::to_string(link.src) + " -> " +
-             std::to_string(link.dst);
+    names += (names.empty() ? "" : ", ") + linkText(link.src, link.dst);
   }
   if (count == 0)
     return;

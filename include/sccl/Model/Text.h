@@ -1,5 +1,4 @@
-//===- Text.h - Text that others wrote, taken apart and told ------*- C++
-//-*-===//
+//===- Text.h - Text that others wrote --------------------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
