@@ -104,7 +104,7 @@ Status CommPlan::fillTables(const Flight &flight, const DirectKey &key,
 /// Launches a program so that no rank goes on before the others have ended what
 /// came before.
 Status CommPlan::enqueueSeparator(const Flight &flight) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   unsigned table = tables.separator(programSlot(program));
   const PeerEntry &own = tables.of(table)[rank];
   Piece piece;
@@ -122,7 +122,7 @@ Status CommPlan::enqueueSeparator(const Flight &flight) {
 
 Status CommPlan::enqueuePiece(const Flight &flight, const Piece &piece,
                               PeerEntry *peers, bool isCaptured) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   unsigned slot = programSlot(program);
   void *stream = flight.request.stream;
   if (program.info->ranks[rank].channels == 0)

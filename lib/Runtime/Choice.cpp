@@ -12,10 +12,10 @@
 
 using namespace sccl;
 
-Choice Choices::make(const Program &program, plan::Path path,
+Choice Choices::make(const LoadedProgram &program, plan::Path path,
                      uint64_t pieceBytes, const char *reason) const {
   Choice choice{&program, nullptr, nullptr, path, pieceBytes, reason};
-  for (const Program &other : *programs) {
+  for (const LoadedProgram &other : *programs) {
     if (other.info->schedule != program.info->schedule ||
         other.info->blocks != program.info->blocks)
       continue;
@@ -33,8 +33,8 @@ bool Choices::take(const plan::SizeTable &from, const char *reason) {
   table = &from;
   for (const plan::SizeChoice &entry : from.choices) {
     // Another program of the same schedule is the next best.
-    const Program *best = nullptr;
-    for (const Program &program : *programs) {
+    const LoadedProgram *best = nullptr;
+    for (const LoadedProgram &program : *programs) {
       if (program.index == entry.program)
         best = &program;
       if (!best &&
@@ -51,7 +51,7 @@ bool Choices::take(const plan::SizeTable &from, const char *reason) {
 }
 
 void Choices::resolve(const plan::Manifest &plan,
-                      const std::vector<Program> &loaded,
+                      const std::vector<LoadedProgram> &loaded,
                       const std::string &target, bool isOneProcess) {
   manifest = &plan;
   programs = &loaded;
@@ -111,7 +111,7 @@ Status Choices::set(const scclChoice *choice, const std::string &target) {
     forced.reset();
     return {};
   }
-  for (const Program &program : *programs)
+  for (const LoadedProgram &program : *programs)
     if (int(program.index) == choice->program) {
       if (unsigned(choice->path) > unsigned(scclPathStaging))
         return invalid("path is " + std::to_string(int(choice->path)) +

@@ -17,11 +17,11 @@ namespace sccl {
 
 /// What to execute.
 struct Choice {
-  const Program *program = nullptr;
+  const LoadedProgram *program = nullptr;
   /// Of the same schedule, but leaves the caller's buffers alone; or null.
-  const Program *aloof = nullptr;
+  const LoadedProgram *aloof = nullptr;
   /// Of the same schedule, with copies by hosts; or null.
-  const Program *copying = nullptr;
+  const LoadedProgram *copying = nullptr;
   plan::Path path = plan::Path::Auto;
   uint64_t pieceBytes = 0; ///< 0: the default
   const char *reason = "";
@@ -50,8 +50,8 @@ public:
   /// Takes the table of `manifest` that was measured for this target and kind
   /// of ranks, or else the model's. Keeps references to both arguments.
   void resolve(const plan::Manifest &manifest,
-               const std::vector<Program> &programs, const std::string &target,
-               bool isOneProcess);
+               const std::vector<LoadedProgram> &programs,
+               const std::string &target, bool isOneProcess);
   const Choice &forBytes(uint64_t bytes) const;
   /// Calls `visit` with each choice for some size.
   template <typename Visit> void forEach(Visit visit) const {
@@ -68,13 +68,13 @@ private:
     uint64_t firstByte;
     Choice choice;
   };
-  Choice make(const Program &program, plan::Path path, uint64_t pieceBytes,
-              const char *reason) const;
+  Choice make(const LoadedProgram &program, plan::Path path,
+              uint64_t pieceBytes, const char *reason) const;
   bool take(const plan::SizeTable &table, const char *reason);
 
   static constexpr const char *measured = "measured here";
   const plan::Manifest *manifest = nullptr;
-  const std::vector<Program> *programs = nullptr;
+  const std::vector<LoadedProgram> *programs = nullptr;
   std::vector<SizedChoice> choices;
   const plan::SizeTable *table = nullptr; ///< where they are from; or null
   std::optional<Choice> forced;

@@ -94,9 +94,10 @@ uint64_t CommPlan::fitPiece() const {
 
 /// Hosts that copy would have to wait for streams.
 static Status dropCopies(const LoadedPlan &plan,
-                         std::vector<Program> &programs) {
-  std::erase_if(programs,
-                [](const Program &program) { return program.hasCopies(); });
+                         std::vector<LoadedProgram> &programs) {
+  std::erase_if(programs, [](const LoadedProgram &program) {
+    return program.hasCopies();
+  });
   if (!programs.empty())
     return {};
   return {scclErrorUnsupported,
@@ -207,7 +208,7 @@ Status CommPlan::connect() {
 bool CommPlan::hasCopies() const {
   return std::any_of(
       programs.begin(), programs.end(),
-      [](const Program &program) { return program.hasCopies(); });
+      [](const LoadedProgram &program) { return program.hasCopies(); });
 }
 
 /// Between processes; elsewhere peers reach all buffers.

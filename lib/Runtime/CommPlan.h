@@ -107,9 +107,10 @@ private:
   uint64_t callSignature(const Flight &flight) const;
   bool locateBuffers(const Flight &flight);
   bool switchToCopies(Flight &flight);
-  Status meet(const Program &program, uint64_t bytes);
-  Status separate(const Program &program, uint64_t bytes, void *stream);
-  Status clearOldWords(const Program &program, uint64_t launches, void *stream);
+  Status meet(const LoadedProgram &program, uint64_t bytes);
+  Status separate(const LoadedProgram &program, uint64_t bytes, void *stream);
+  Status clearOldWords(const LoadedProgram &program, uint64_t launches,
+                       void *stream);
 
   // Running.
   Route routeFor(const Flight &flight, bool direct) const;
@@ -151,7 +152,7 @@ private:
   Status copySlices(const Place &to, const Place &from, uint64_t bytes,
                     void *stream);
 
-  unsigned programSlot(const Program &program) const {
+  unsigned programSlot(const LoadedProgram &program) const {
     return unsigned(&program - programs.data());
   }
 

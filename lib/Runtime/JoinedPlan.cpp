@@ -142,7 +142,7 @@ JoinedPlan::announcement(const Flight &flight) const {
 }
 
 /// What this rank passes to a function, beside addresses; null if nothing.
-const void *JoinedPlan::rankTableOf(const Program &program,
+const void *JoinedPlan::rankTableOf(const LoadedProgram &program,
                                     const LaunchRequest &request) const {
   const plan::KernelInfo *kernel =
       program.kernels[program.slot(request.type, request.op)];
@@ -151,14 +151,14 @@ const void *JoinedPlan::rankTableOf(const Program &program,
 }
 
 unsigned JoinedPlan::blocksOf(const Flight &flight, uint64_t segment) const {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   return program.blocksFor(
       *program.kernels[program.slot(request.type, request.op)], segment);
 }
 
 Status JoinedPlan::findFunction(Flight &flight) const {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   flight.function = program.find(request.type, request.op);
   flight.rankTable = rankTableOf(program, request);
@@ -184,7 +184,7 @@ Expectation JoinedPlan::expect(const LaunchRequest &request,
 
 bool JoinedPlan::reduces(scclDataType type, scclRedOp op) const {
   return std::any_of(programs.begin(), programs.end(),
-                     [&](const Program &program) {
+                     [&](const LoadedProgram &program) {
                        return program.find(type, op) != nullptr;
                      });
 }

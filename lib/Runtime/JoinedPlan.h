@@ -100,7 +100,7 @@ protected:
   /// channel.
   unsigned blocksOf(const Flight &flight, uint64_t segment) const;
   /// What this rank passes to a function, beside addresses; null if nothing.
-  const void *rankTableOf(const Program &program,
+  const void *rankTableOf(const LoadedProgram &program,
                           const LaunchRequest &request) const;
   /// Loads programs and the part of this rank. Fails if the plan is for another
   /// number of ranks, or has no code for the device that can do with `smBudget`
@@ -110,7 +110,7 @@ protected:
   std::shared_ptr<const LoadedPlan> plan;
   const plan::Manifest &manifest;
   const unsigned rank, numRanks, number;
-  std::vector<Program> programs;
+  std::vector<LoadedProgram> programs;
   LoadedPart part;                      ///< of this rank
   std::vector<const void *> rankTables; ///< as functions see them, by set
   Choices choices;

@@ -35,7 +35,7 @@ LaunchArguments CommPlan::argumentsFor(const Flight &flight,
 
 Status CommPlan::runPiece(const Flight &flight, const Piece &piece,
                           unsigned table) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   if (Status status = separate(program, piece.bytes, flight.request.stream);
       !status.ok())
     return status;

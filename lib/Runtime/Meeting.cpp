@@ -64,8 +64,8 @@ Status CommPlan::meetPeers(Flight &flight, bool &direct) {
 /// the same.
 bool CommPlan::switchToCopies(Flight &flight) {
   const LaunchRequest &request = flight.request;
-  const Program *program = flight.choice.program;
-  const Program *copying = flight.choice.copying;
+  const LoadedProgram *program = flight.choice.program;
+  const LoadedProgram *copying = flight.choice.copying;
   if (!group.reachesProcesses() || !copying ||
       !copying->find(request.type, request.op))
     return false;
@@ -80,7 +80,7 @@ bool CommPlan::switchToCopies(Flight &flight) {
 /// is out of their reach, or if some rank works in place and the program is not
 /// right then. All ranks find the same.
 bool CommPlan::locateBuffers(const Flight &flight) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   const plan::ProgramEntry &info = *program.info;
   if (flight.someInPlace && !info.inPlace)
     return false;
@@ -126,7 +126,7 @@ bool CommPlan::locateBuffers(const Flight &flight) {
 /// size than before clears what may be older than half of what that counts to,
 /// as docs/Rationale/LL.md explains. `launches` of the program have ended; they
 /// may be more by what is enqueued.
-Status CommPlan::clearOldWords(const Program &program, uint64_t launches,
+Status CommPlan::clearOldWords(const LoadedProgram &program, uint64_t launches,
                                void *stream) {
   constexpr uint64_t oldAfter = uint64_t(1) << 30;
   unsigned slot = programSlot(program);
@@ -142,7 +142,7 @@ Status CommPlan::clearOldWords(const Program &program, uint64_t launches,
 
 /// A program whose ranks do not announce themselves may begin only when all are
 /// done with what came before, if that divides scratch memory otherwise.
-Status CommPlan::separate(const Program &program, uint64_t bytes,
+Status CommPlan::separate(const LoadedProgram &program, uint64_t bytes,
                           void *stream) {
   bool same = program.signature == lastProgram && bytes == lastBytes;
   lastProgram = program.signature;
@@ -166,7 +166,7 @@ Status CommPlan::separate(const Program &program, uint64_t bytes,
 }
 
 /// Waits for all ranks to come here.
-Status CommPlan::meet(const Program &program, uint64_t bytes) {
+Status CommPlan::meet(const LoadedProgram &program, uint64_t bytes) {
   Call call = {};
   call.signature = program.signature;
   call.segmentBytes = bytes;

@@ -25,8 +25,8 @@ std::string sccl::listReductions(const plan::Manifest &manifest) {
   return text;
 }
 
-/// The slot of a kernel in Program::functions; nothing if this version does not
-/// know its type or reduction.
+/// The slot of a kernel in LoadedProgram::functions; nothing if this version
+/// does not know its type or reduction.
 static std::optional<unsigned> functionIndex(const plan::KernelInfo &kernel) {
   if (kernel.element.empty())
     return 0;
@@ -58,7 +58,7 @@ Status SharedFunctions::load(unsigned blob, const std::string &symbol,
 
 /// Loads all kernels of one program, the best one for each type and reduction.
 static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
-                          Program &program) {
+                          LoadedProgram &program) {
   const plan::Manifest &manifest = plan.view.manifest;
   program.kernels.resize(manifest.combining ? numDataTypes * numReductions : 1);
   program.virtualKernels.resize(program.kernels.size());
@@ -92,8 +92,8 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
   return {};
 }
 
-unsigned Program::blocksFor(const plan::KernelInfo &kernel,
-                            uint64_t segment) const {
+unsigned LoadedProgram::blocksFor(const plan::KernelInfo &kernel,
+                                  uint64_t segment) const {
   constexpr uint64_t accessBytes = 16;
   uint64_t bytes = llvm::SaturatingMultiply(
       info->largestTransfer, chunkStride(segment, chunksPerSegment));
@@ -110,8 +110,8 @@ static unsigned mostChannels(const plan::ProgramEntry &info) {
   return most;
 }
 
-/// See Program::largestSegment: a power of two, and not so small that a table
-/// that is a bit off costs much.
+/// See LoadedProgram::largestSegment: a power of two, and not so small that a
+/// table that is a bit off costs much.
 static uint64_t largestSegment(const plan::Manifest &manifest,
                                unsigned program) {
   constexpr uint64_t least = 64 << 10;
@@ -129,7 +129,7 @@ static uint64_t largestSegment(const plan::Manifest &manifest,
 
 Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
                           unsigned number, Device &device, unsigned smBudget,
-                          std::vector<Program> &programs) {
+                          std::vector<LoadedProgram> &programs) {
   const plan::Manifest &manifest = plan.view.manifest;
   unsigned least = UINT_MAX; // of what is beyond the budget
   for (unsigned index = 0; index < manifest.programs.size(); ++index) {
@@ -139,7 +139,7 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
       least = std::min(least, channels);
       continue;
     }
-    Program program;
+    LoadedProgram program;
     program.blocks =
         smBudget ? std::min(info.blocks, smBudget / channels) : info.blocks;
     program.index = index;
@@ -170,8 +170,9 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
 }
 
 MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
-                           const std::vector<Program> &programs, unsigned rank,
-                           uint64_t pieceBytes, bool isEnqueued) {
+                           const std::vector<LoadedProgram> &programs,
+                           unsigned rank, uint64_t pieceBytes,
+                           bool isEnqueued) {
   constexpr uint64_t line = 256;
   uint64_t end = 0;
   auto place = [&](uint64_t size) {
@@ -188,7 +189,7 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
   };
   uint64_t shared = 0;
   bool stagesInput = buffers.inputSegments > 1;
-  for (const Program &program : programs) {
+  for (const LoadedProgram &program : programs) {
     controls.push_back(place(program.info->ranks[rank].controlBytes));
     stagesInput |= program.info->peersReadInput;
     Separator &separator = separators.emplace_back();
@@ -203,7 +204,7 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
     separator.control = place(program.info->ranks[rank].controlBytes);
   }
   uint64_t scratch = place(shared);
-  for (const Program &program : programs)
+  for (const LoadedProgram &program : programs)
     scratches.push_back(
         program.info->announcesReady
             ? scratch

@@ -21,7 +21,7 @@
 namespace sccl {
 
 /// A program of the plan that this device has code for.
-struct Program {
+struct LoadedProgram {
   unsigned index; ///< in the plan
   const plan::ProgramEntry *info;
   unsigned chunksPerSegment;
@@ -95,7 +95,7 @@ private:
 /// what the plan has. `number` tells the plan apart from others of the group.
 Status loadPrograms(const LoadedPlan &plan, unsigned rank, unsigned number,
                     Device &device, unsigned smBudget,
-                    std::vector<Program> &programs);
+                    std::vector<LoadedProgram> &programs);
 
 /// "f32 sum, f32 max": what the kernels of the plan reduce.
 std::string listReductions(const plan::Manifest &manifest);
@@ -122,7 +122,7 @@ struct MemoryLayout {
   /// LL words tell launches of one program apart, no more. With `isEnqueued`
   /// they have separators.
   MemoryLayout(const plan::Manifest &manifest,
-               const std::vector<Program> &programs, unsigned rank,
+               const std::vector<LoadedProgram> &programs, unsigned rank,
                uint64_t pieceBytes, bool isEnqueued);
 };
 

@@ -112,7 +112,7 @@ Status CommPlan::copyChunks(const Flight &flight, const Piece &piece,
 /// Gets from peers, when they have it, what they cannot copy to this rank.
 Status CommPlan::fetchChunks(const Flight &flight, const Piece &piece,
                              unsigned table, unsigned step) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   if (Status status = meet(program, piece.bytes); !status.ok())
     return status;
   for (const EngineCopy &copy : fetches[program.index][step])
@@ -126,7 +126,7 @@ Status CommPlan::fetchChunks(const Flight &flight, const Piece &piece,
 /// before.
 Status CommPlan::runSteps(const Flight &flight, const Piece &piece,
                           unsigned table) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   const PeerEntry &own = tables.of(programSlot(program))[rank];
   LaunchArguments arguments =

@@ -32,8 +32,8 @@ Status VirtualRanks::prepare() {
 }
 
 Status VirtualRanks::load(const LoadedPlan &plan,
-                          std::vector<Program> &programs) {
-  for (Program &program : programs) {
+                          std::vector<LoadedProgram> &programs) {
+  for (LoadedProgram &program : programs) {
     SharedFunctions loaded(plan, device);
     for (size_t i = 0; i < program.kernels.size(); ++i) {
       // Where hosts copy, kernels wait for nobody.

@@ -34,7 +34,7 @@ public:
   Status prepare();
   /// Loads the virtual kernels of all programs, if this is the leader. Fails on
   /// every member if the plan has none, on the leader if one is not resident.
-  Status load(const LoadedPlan &plan, std::vector<Program> &programs);
+  Status load(const LoadedPlan &plan, std::vector<LoadedProgram> &programs);
 
   /// Passes the arguments of this rank's next launch to the leader. All that it
   /// depends on must be done, in whatever stream that is. `signature` tells

@@ -91,7 +91,7 @@ Status MessagePlan::prepare() {
     return status;
   if (Status status = readTables(); !status.ok())
     return status;
-  for (const Program &program : programs) {
+  for (const LoadedProgram &program : programs) {
     unsigned rows = 0, tags = 0;
     for (const MessageProgram &table : messages) {
       rows = std::max(rows, table.header().rows);
@@ -169,21 +169,23 @@ uint64_t MessagePlan::pieceFor(const Choice &choice, uint64_t segment,
 }
 
 /// How many pieces may be under way, the same on all ranks.
-unsigned MessagePlan::windowFor(const Program &program, uint64_t piece) const {
+unsigned MessagePlan::windowFor(const LoadedProgram &program,
+                                uint64_t piece) const {
   uint64_t most = llvm::alignTo(mostScratch(program, piece), alignment);
   return most == 0 ? window
                    : unsigned(std::clamp<uint64_t>(budget / most, 1, window));
 }
 
 /// Scratch of this rank.
-uint64_t MessagePlan::bytesFor(const Program &program, uint64_t piece) const {
+uint64_t MessagePlan::bytesFor(const LoadedProgram &program,
+                               uint64_t piece) const {
   return windowFor(program, piece) *
          llvm::alignTo(scratchBytes(program, piece, rank), alignment);
 }
 
 Status MessagePlan::readTables() {
   messages.resize(part.part.rankTables.size());
-  for (const Program &program : programs)
+  for (const LoadedProgram &program : programs)
     for (const plan::KernelInfo *kernel : program.kernels) {
       if (!kernel)
         continue;
@@ -203,12 +205,12 @@ Status MessagePlan::readTables() {
 }
 
 /// True if a rank that works in place has to copy its input.
-bool MessagePlan::mayStage(const Program &program) const {
+bool MessagePlan::mayStage(const LoadedProgram &program) const {
   return !program.info->inPlace;
 }
 
 /// What a rank needs for one piece of its segments.
-uint64_t MessagePlan::scratchBytes(const Program &program, uint64_t piece,
+uint64_t MessagePlan::scratchBytes(const LoadedProgram &program, uint64_t piece,
                                    unsigned rank) const {
   uint64_t stride = chunkStride(piece, program.chunksPerSegment);
   uint64_t staged =
@@ -217,7 +219,7 @@ uint64_t MessagePlan::scratchBytes(const Program &program, uint64_t piece,
 }
 
 /// The most that any rank needs for one piece.
-uint64_t MessagePlan::mostScratch(const Program &program,
+uint64_t MessagePlan::mostScratch(const LoadedProgram &program,
                                   uint64_t piece) const {
   uint64_t most = 0;
   for (unsigned other = 0; other < numRanks; ++other)
@@ -231,7 +233,7 @@ Status MessagePlan::choose(Flight &flight) const {
 }
 
 Status MessagePlan::execute(Flight &flight) {
-  const Program &program = *flight.choice.program;
+  const LoadedProgram &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   const MessageProgram &table =
       tableOf(*program.kernels[program.slot(request.type, request.op)]);

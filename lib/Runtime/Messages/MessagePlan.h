@@ -40,15 +40,15 @@ private:
   Status prepare();
   Status readTables();
   Status choose(Flight &flight) const override;
-  bool mayStage(const Program &program) const;
-  uint64_t scratchBytes(const Program &program, uint64_t piece,
+  bool mayStage(const LoadedProgram &program) const;
+  uint64_t scratchBytes(const LoadedProgram &program, uint64_t piece,
                         unsigned rank) const;
-  uint64_t mostScratch(const Program &program, uint64_t piece) const;
+  uint64_t mostScratch(const LoadedProgram &program, uint64_t piece) const;
   const MessageProgram &tableOf(const plan::KernelInfo &kernel) const;
   uint64_t pieceFor(const Choice &choice, uint64_t segment,
                     unsigned mostChunks) const;
-  unsigned windowFor(const Program &program, uint64_t piece) const;
-  uint64_t bytesFor(const Program &program, uint64_t piece) const;
+  unsigned windowFor(const LoadedProgram &program, uint64_t piece) const;
+  uint64_t bytesFor(const LoadedProgram &program, uint64_t piece) const;
   uint64_t neededBytes() const;
   Status growScratch(uint64_t bytes);
 
