@@ -12,7 +12,7 @@
 #include "Solver/Backends.h"
 #include "Solver/Pruning.h"
 #include "Solver/Windows.h"
-#include "Solver/Z3/Watchdog.h"
+#include "Solver/Z3/SearchWatchdog.h"
 
 #include <gtest/gtest.h>
 
@@ -104,10 +104,10 @@ TEST(Pruning, KeepsOnlyWhatServes) {
   EXPECT_EQ(schedule, expected);
 }
 
-TEST(Watchdog, FirstCauseStays) {
+TEST(SearchWatchdog, FirstCauseStays) {
   std::atomic<bool> flag = true;
   SearchLimits limits{.interrupt = &flag};
-  Watchdog watchdog(
+  SearchWatchdog watchdog(
       limits, /*memoryMiB=*/1, [] { return uint64_t(2) << 20; }, [] {});
   EXPECT_EQ(watchdog.reason(), "interrupted");
   flag = false;
@@ -115,11 +115,11 @@ TEST(Watchdog, FirstCauseStays) {
   EXPECT_EQ(watchdog.reason(), "interrupted");
 }
 
-TEST(Watchdog, CallsUntilDestroyed) {
+TEST(SearchWatchdog, CallsUntilDestroyed) {
   SearchLimits limits{.timeoutSeconds = 0.05};
   std::atomic<unsigned> calls = 0;
   {
-    Watchdog watchdog(limits, 0, nullptr, [&] { ++calls; });
+    SearchWatchdog watchdog(limits, 0, nullptr, [&] { ++calls; });
     EXPECT_FALSE(watchdog.expired());
     while (calls < 3)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -130,8 +130,8 @@ TEST(Watchdog, CallsUntilDestroyed) {
   EXPECT_EQ(calls, final);
 }
 
-TEST(Watchdog, NoLimits) {
-  Watchdog watchdog(SearchLimits(), 0, nullptr, [] {});
+TEST(SearchWatchdog, NoLimits) {
+  SearchWatchdog watchdog(SearchLimits(), 0, nullptr, [] {});
   EXPECT_FALSE(watchdog.poll());
   EXPECT_EQ(watchdog.reason(), "");
 }

@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "SearchWatchdog.h"
 #include "Solver/Backends.h"
-#include "Watchdog.h"
 #include "Z3Encoding.h"
 
 #include <new>
@@ -24,7 +24,7 @@ using namespace sccl;
 
 namespace {
 /// z3's own memory limit while this object lives, as a backstop for the moments
-/// in which nobody asks `Watchdog`: a little above the limit that we were
+/// in which nobody asks `SearchWatchdog`: a little above the limit that we were
 /// given. It is one number per process, so syntheses that run side by side
 /// share the one set last.
 class MemoryBackstop {
@@ -61,7 +61,7 @@ private:
   using Form = std::optional<PartialSumEncoding::Form>;
 
   Outcome answerWith(Form form);
-  Outcome answerIn(z3::context &context, Watchdog &watchdog, Form form);
+  Outcome answerIn(z3::context &context, SearchWatchdog &watchdog, Form form);
   z3::solver makeSolver(z3::context &context) const;
   std::unique_ptr<Z3Encoding> createEncoding(z3::context &context,
                                              Form form) const {
@@ -133,8 +133,9 @@ Outcome Z3Run::answerWith(Form form) {
     MemoryBackstop backstop(options.memoryMiB);
     SearchLimits left = options;
     left.timeoutSeconds = deadline.remainingLimit();
-    Watchdog watchdog(left, options.memoryMiB, Z3_get_estimated_alloc_size,
-                      [&context] { context.interrupt(); });
+    SearchWatchdog watchdog(left, options.memoryMiB,
+                            Z3_get_estimated_alloc_size,
+                            [&context] { context.interrupt(); });
     try {
       return answerIn(context, watchdog, form);
     } catch (const z3::exception &) {
@@ -154,7 +155,8 @@ Outcome Z3Run::answerWith(Form form) {
   }
 }
 
-Outcome Z3Run::answerIn(z3::context &context, Watchdog &watchdog, Form form) {
+Outcome Z3Run::answerIn(z3::context &context, SearchWatchdog &watchdog,
+                        Form form) {
   StopFunction stop = [&] { return watchdog.poll(); };
   std::unique_ptr<Z3Encoding> encoding = createEncoding(context, form);
   uint64_t numVariables = encoding->plan(maxVariables, stop);

@@ -1,11 +1,12 @@
-//===- Watchdog.cpp - Limits and interruption of a solver -----------------===//
+//===- SearchWatchdog.cpp - Limits and interruption of a solver
+//-----------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "Watchdog.h"
+#include "SearchWatchdog.h"
 
 #include <chrono>
 #include <cstdio>
@@ -18,9 +19,9 @@ std::string sccl::outOfMemoryReason(unsigned memoryMiB) {
   return "out of memory (limit " + std::to_string(memoryMiB) + " MiB)";
 }
 
-Watchdog::Watchdog(const SearchLimits &limits, unsigned memoryMiB,
-                   std::function<uint64_t()> allocated,
-                   std::function<void()> onExpire)
+SearchWatchdog::SearchWatchdog(const SearchLimits &limits, unsigned memoryMiB,
+                               std::function<uint64_t()> allocated,
+                               std::function<void()> onExpire)
     : limits(limits), memoryMiB(memoryMiB), allocated(std::move(allocated)),
       onExpire(std::move(onExpire)) {
   // A flag that is already set must count even if the thread starts late.
@@ -31,7 +32,7 @@ Watchdog::Watchdog(const SearchLimits &limits, unsigned memoryMiB,
     cause = Cause::NoThread;
 }
 
-Watchdog::~Watchdog() {
+SearchWatchdog::~SearchWatchdog() {
   if (!thread.isRunning())
     return;
   {
@@ -42,7 +43,7 @@ Watchdog::~Watchdog() {
   thread.join();
 }
 
-std::string Watchdog::reason() const {
+std::string SearchWatchdog::reason() const {
   switch (cause.load()) {
   case Cause::None:
     return "";
@@ -60,7 +61,7 @@ std::string Watchdog::reason() const {
   return text;
 }
 
-Watchdog::Cause Watchdog::look() const {
+SearchWatchdog::Cause SearchWatchdog::look() const {
   if (limits.interrupt && limits.interrupt->load())
     return Cause::Interrupt;
   if (deadline.isOver())
@@ -70,7 +71,7 @@ Watchdog::Cause Watchdog::look() const {
   return Cause::None;
 }
 
-bool Watchdog::poll() {
+bool SearchWatchdog::poll() {
   // The first cause stays, whichever thread saw it.
   Cause none = Cause::None;
   if (!expired())
@@ -78,7 +79,7 @@ bool Watchdog::poll() {
   return expired();
 }
 
-void Watchdog::watch() {
+void SearchWatchdog::watch() {
   constexpr std::chrono::milliseconds period(20);
   std::unique_lock lock(mutex);
   // One interruption is not enough: z3 forgets those that arrive between two of

@@ -1,4 +1,5 @@
-//===- Watchdog.h - Limits and interruption of a solver ---------*- C++ -*-===//
+//===- SearchWatchdog.h - Limits and interruption of a solver ---------*- C++
+//-*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -11,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef SCCL_LIB_SOLVER_Z3_WATCHDOG_H
-#define SCCL_LIB_SOLVER_Z3_WATCHDOG_H
+#ifndef SCCL_LIB_SOLVER_Z3_SEARCHWATCHDOG_H
+#define SCCL_LIB_SOLVER_Z3_SEARCHWATCHDOG_H
 
 #include "sccl/Model/Threads.h"
 #include "sccl/Optimize/Deadline.h"
@@ -28,18 +29,19 @@ std::string outOfMemoryReason(unsigned memoryMiB);
 
 /// Watches the user's limits of one search. Time counts from the construction;
 /// work is for the solver to count.
-class Watchdog {
+class SearchWatchdog {
 public:
   /// `memoryMiB` of 0 is no limit. `allocated` returns the bytes that the
   /// solver has allocated; it may be null if the solver cannot tell. `onExpire`
   /// is called every 20 ms from expiry to the destruction of this object. Both
   /// are called from another thread, and must not throw. Expires at once if
   /// that thread cannot be started: nobody would keep the limits.
-  Watchdog(const SearchLimits &limits, unsigned memoryMiB,
-           std::function<uint64_t()> allocated, std::function<void()> onExpire);
-  ~Watchdog();
-  Watchdog(const Watchdog &) = delete;
-  Watchdog &operator=(const Watchdog &) = delete;
+  SearchWatchdog(const SearchLimits &limits, unsigned memoryMiB,
+                 std::function<uint64_t()> allocated,
+                 std::function<void()> onExpire);
+  ~SearchWatchdog();
+  SearchWatchdog(const SearchWatchdog &) = delete;
+  SearchWatchdog &operator=(const SearchWatchdog &) = delete;
 
   /// True if the solver must give up; looks at the clock and the memory now.
   /// Once true, it stays true.
@@ -70,4 +72,4 @@ private:
 
 } // namespace sccl
 
-#endif // SCCL_LIB_SOLVER_Z3_WATCHDOG_H
+#endif // SCCL_LIB_SOLVER_Z3_SEARCHWATCHDOG_H
