@@ -8,6 +8,8 @@ usage: check-house.py SOURCE-DIR EXCEPTIONS
   what the table "Which folder may use which" of docs/Pipeline.md allows. The table has no
   cycles, and a row for each folder.
 - Nothing lies at the top that a tool wrote: a schedule, a plan, a proof.
+- No class, struct, union or enum of one qualified name is defined in two files, which the
+  linker would not notice, but for those in namespaces without a name.
 - No function is longer than 60 lines, no class longer than 250, no file longer than
   500. EXCEPTIONS lists those that are, one per line as PATH or PATH:NAME, with the
   length that they may have at most. A line that is no longer needed is an error:
@@ -95,6 +97,39 @@ def check_rooms(root):
     if below:
         problems.append("these use each other in a cycle: " + " ".join(sorted(below)))
     return len(found), problems
+
+
+# Where a named or unnamed namespace begins and ends, and what defines a type outside of others; a
+# namespace of one line, which declares something of another library, begins and ends at once.
+SCOPES = re.compile(
+    r"^(?:namespace ([\w:]*) ?\{(?:\n.*\n\}$)?|(\}) // namespace"
+    r"|(?:template <.*>\s)?(?:class|struct|union|enum(?: class)?) (?:\w+ |\[\[\w+\]\] )*?"
+    r"([\w:]+(?:<[^;{]*?>)?)(?: final)?(?:\s*:[^:][^;{]*)?\s*\{)",
+    flags=re.M,
+)
+
+
+def types_of(text):
+    """The qualified names of types that other files see; those in types and functions are not looked at."""
+    inside = []
+    for match in SCOPES.finditer(text):
+        namespace, closing, name = match.groups()
+        if closing:
+            inside.pop()
+        elif name and "" not in inside:
+            yield "::".join([*inside, name])
+        elif not name and not match.group().endswith("}"):
+            inside.append(namespace)
+
+
+def check_types(root):
+    found = {}
+    for folder in "include", "lib", "test", "tools":
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in {".cpp", ".h", ".cu"}:
+                for name in types_of(file.read_text()):
+                    found.setdefault(name, set()).add(str(file.relative_to(root)))
+    return [f"{name} is defined in {' and '.join(sorted(files))}" for name, files in found.items() if len(files) > 1]
 
 
 # What opens a block but is no function.
@@ -189,7 +224,7 @@ def main():
     root, exceptions = map(pathlib.Path, sys.argv[1:])
     rooms_checked, problems = check_rooms(root)
     permitted, too_long = check_sizes(root, exceptions)
-    problems += check_top(root)
+    problems += check_top(root) + check_types(root)
     for problem in sorted(problems) + sorted(too_long):
         print(problem)
     print(f"{rooms_checked} folders, {permitted} exceptions, {len(problems) + len(too_long)} problems")

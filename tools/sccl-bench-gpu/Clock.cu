@@ -56,13 +56,13 @@ static float microseconds(const std::function<void()> &enqueue,
 
 __global__ void nothing() {}
 
-enum class Way { Relaxed, System, Device };
+enum class Order { Relaxed, System, Device };
 
-template <Way way> __device__ void signal(uint64_t *flag, uint64_t value) {
-  if constexpr (way == Way::Relaxed)
+template <Order order> __device__ void signal(uint64_t *flag, uint64_t value) {
+  if constexpr (order == Order::Relaxed)
     asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(flag), "l"(value)
                  : "memory");
-  else if constexpr (way == Way::System)
+  else if constexpr (order == Order::System)
     asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(flag), "l"(value)
                  : "memory");
   else
@@ -71,14 +71,14 @@ template <Way way> __device__ void signal(uint64_t *flag, uint64_t value) {
 }
 
 /// A block writes 16 bytes for each thread, joins, and sets a flag.
-template <Way way>
+template <Order order>
 __global__ void signals(uint4 *data, uint64_t *flags, unsigned rounds) {
   volatile uint4 *mine = data + blockIdx.x * blockSize + threadIdx.x;
   for (unsigned i = 0; i < rounds; ++i) {
     mine->x = i;
     __syncthreads();
     if (threadIdx.x == 0)
-      signal<way>(flags + 16 * blockIdx.x, i);
+      signal<order>(flags + 16 * blockIdx.x, i);
     __syncthreads();
   }
 }
@@ -94,11 +94,11 @@ static void measureSignals(char *memory) {
                  1) /
              rounds;
     };
-    float relaxed = of(signals<Way::Relaxed>);
+    float relaxed = of(signals<Order::Relaxed>);
     std::printf("a signal of %u blocks, beside a store: %.2f us, at the scope "
                 "of the GPU %.2f\n",
-                blocks, of(signals<Way::System>) - relaxed,
-                of(signals<Way::Device>) - relaxed);
+                blocks, of(signals<Order::System>) - relaxed,
+                of(signals<Order::Device>) - relaxed);
   }
 }
 
