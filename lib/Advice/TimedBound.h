@@ -25,9 +25,22 @@
 // slot that ends after the beginning of i plus h(e), or later; so for each pair
 // (a, b) the x allow a flow of 1 from a to b through links and slots. A limit
 // of rate r carries r times the length of a slot in it, for all bytes together.
-// And if all contributions must reach all ranks, sends between the blocks of
-// any partition number 2 (blocks - 1) at least (Certificate.h, "Gossip"). The
-// program has all of this and nothing else.
+// The program has all of this, what the next paragraph says, and nothing else.
+//
+// If all contributions must reach all ranks, sends between the blocks of any
+// partition number 2 (blocks - 1) at least (Certificate.h, "Gossip"). Of these
+// the first and the last are of less use: before the latency of a hop within
+// boxes a rank sends to another box what is its own, and after so much before T
+// it tells nobody else. Draw from each block, at random, a rank a whose
+// contribution is followed, and a rank b to which. A send between blocks is of
+// use only if some a, of another block than it goes to, can be in it, and if it
+// can still tell some b, of another block than it comes from. Those that are of
+// use suffice: from a to b some path leads, and what of it is between the last
+// time it leaves a's block and the first time after that it enters b's is of
+// use. So for each draw they number 2 (blocks - 1), and so does their mean, in
+// which a send counts by the probability that it is of use. The draws of a and
+// of b are independent; a can be in what u sends at t if its latency to u is no
+// more than t, and likewise for b.
 //
 // Any slots do; those that end at sums of latencies after 0 and before T lose
 // little. Between two T at which such moments meet, their order is the same and

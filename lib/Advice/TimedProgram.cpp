@@ -113,24 +113,52 @@ void TimedProgram::addCover(const TimedCommodity &commodity, const Pair &pair,
   }
 }
 
+/// Sends between blocks number 2 (blocks - 1), where each counts by how likely
+/// it is to be of use: see TimedBound.h. Links of an orbit look alike.
 void TimedProgram::addGossip(const TimedCommodity &commodity,
                              const Columns &carried, const Blocks &blocks) {
   std::vector<unsigned> blockOf(topology.numRanks());
   for (unsigned block = 0; block < blocks.size(); ++block)
     for (unsigned rank : blocks[block])
       blockOf[rank] = block;
-  std::vector<unsigned> crossing(commodity.orbits.count());
-  for (unsigned link = 0; link < topology.links().size(); ++link)
-    crossing[commodity.orbits.classOf[link]] +=
-        blockOf[topology.links()[link].src] !=
-        blockOf[topology.links()[link].dst];
+  const double crossings = 2 * (double(blocks.size()) - 1);
   std::vector<Term> row;
-  for (size_t orbit = 0; orbit < crossing.size(); ++orbit)
-    for (unsigned column : carried[orbit])
-      if (crossing[orbit] > 0 && column != noColumn)
-        row.emplace_back(column, crossing[orbit]);
+  for (size_t orbit = 0; orbit < carried.size(); ++orbit) {
+    unsigned link = commodity.orbits.firsts[orbit];
+    auto [from, to] = topology.links()[link];
+    if (blockOf[from] == blockOf[to])
+      continue;
+    for (size_t slot = 0; slot < slots.count(); ++slot) {
+      if (carried[orbit][slot] == noColumn)
+        continue;
+      double count =
+          commodity.orbits.sizes[orbit] * useOf(link, slot, blocks, blockOf);
+      row.emplace_back(carried[orbit][slot], count);
+      mostCarried = std::max(mostCarried, crossings / count);
+    }
+  }
   if (blocks.size() > 1)
-    program.addRow(Sense::AtLeast, 2 * double(blocks.size() - 1), row);
+    program.addRow(Sense::AtLeast, crossings, row);
+}
+
+/// How likely it is, at most, that what is on `link` in `slot` carries the
+/// contribution of a rank drawn from some block, and tells another such rank of
+/// it.
+double TimedProgram::useOf(unsigned link, size_t slot, const Blocks &blocks,
+                           const std::vector<unsigned> &blockOf) const {
+  auto ends = topology.links()[link];
+  double carries = 0, tells = 0;
+  for (unsigned rank = 0; rank < blockOf.size(); ++rank) {
+    double drawn = 1 / double(blocks[blockOf[rank]].size());
+    double before = problem.distances[rank][ends.src];
+    double after = problem.distances[ends.src][ends.dst] +
+                   problem.distances[ends.dst][rank];
+    if (blockOf[rank] != blockOf[ends.dst] && slots.endsAfter(slot, before))
+      carries += drawn;
+    if (blockOf[rank] != blockOf[ends.src] && slots.beginsBefore(slot, after))
+      tells += drawn;
+  }
+  return std::min(carries, 1.0) * std::min(tells, 1.0);
 }
 
 /// Counts `columns`, each what is on one of `links`, into what limits carry.
@@ -235,11 +263,10 @@ void TimedProgram::addCapacities() {
 
 /// From any multipliers of the rows, which are all of the kind "at least".
 /// There is no overtime in truth. Columns that stand for bytes need not be
-/// above `most`: flows need no more than 1, what is carried no more than gossip
-/// asks for, and what is put off no more than a load takes, which is less than
-/// `unit`.
+/// above `mostCarried`: flows need no more than 1, what is carried no more than
+/// gossip asks for, and what is put off no more than a load takes, which is
+/// less than `unit`.
 TimeLine TimedProgram::provenBy(std::vector<double> multipliers) const {
-  double most = 2.0 * topology.numRanks();
   std::vector<double> reduced = program.columnCosts();
   double ofBytes = 0, ofCapacities = 0;
   for (unsigned row = 0; row < program.numRows(); ++row) {
@@ -255,7 +282,7 @@ TimeLine TimedProgram::provenBy(std::vector<double> multipliers) const {
   constexpr double safety = 1e-9;
   ofBytes -= safety * (ofBytes - ofCapacities);
   for (size_t column = firstOfBytes; column < reduced.size(); ++column)
-    ofBytes -= std::max(-reduced[column], 0.0) * most;
+    ofBytes -= std::max(-reduced[column], 0.0) * mostCarried;
   // Multipliers that ask too much of time are too large by that.
   double scale = unit / std::max(1 - reduced[time], 1.0);
   return {span, span.from + ofCapacities * scale, ofBytes * scale / bytes};

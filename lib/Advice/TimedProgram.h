@@ -59,6 +59,8 @@ private:
                 const Columns &flow, const Columns &carried);
   void addGossip(const TimedCommodity &commodity, const Columns &carried,
                  const Blocks &blocks);
+  double useOf(unsigned link, size_t slot, const Blocks &blocks,
+               const std::vector<unsigned> &blockOf) const;
   void addUse(double part, const Columns &columns,
               const std::vector<std::vector<unsigned>> &links);
   void addCapacities();
@@ -73,6 +75,7 @@ private:
   const Slots slots;
   std::vector<std::vector<unsigned>> limitsOf; ///< orbits, of each link
   LinearProgram program;
+  double mostCarried = 1;  ///< what a column of bytes need not be above
   unsigned numDemands = 0; ///< rows before those of limits
   /// What limits carry, by orbit and slot.
   std::vector<std::vector<std::vector<Term>>> use;
