@@ -91,7 +91,8 @@ void FrontierSearch::add(std::optional<FrontierPoint> point) {
   if (!point)
     return;
   unsigned steps = point->steps;
-  if (const FrontierPoint *added = state.points.add(std::move(*point)))
+  if (const FrontierPoint *added =
+          state.points.add(problem.original(std::move(*point))))
     if (options.improved && !state.isSettled(steps))
       options.improved(*added);
 }
@@ -170,7 +171,7 @@ void FrontierSearch::shorten(uint64_t work) {
       continue;
     auto shorter = searches[steps].withFewerChunks(*bound, point, work);
     if (shorter)
-      point = std::move(*shorter);
+      point = problem.original(std::move(*shorter));
   }
 }
 

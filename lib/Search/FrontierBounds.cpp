@@ -42,8 +42,9 @@ bool FrontierBounds::findAt(unsigned steps, uint64_t work) {
 
 void FrontierBounds::findThroughput(uint64_t work) {
   if (!forAny && !problem.deadline.isOver())
-    if (Result<LowerBound> any = throughputBound(
-            problem.topology, problem.smallest, {problem.limitsOf(work)}))
+    if (Result<LowerBound> any =
+            throughputBound(problem.given.topology, problem.given.smallest,
+                            {problem.limitsOf(work)}))
       forAny = std::make_shared<LowerBound>(std::move(*any));
 }
 

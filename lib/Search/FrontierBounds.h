@@ -22,7 +22,7 @@ public:
   explicit FrontierBounds(const FrontierProblem &problem)
       : problem(problem), bounds(problem.options.maxSteps + 1),
         programs(bounds.size()), strengthened(bounds.size()),
-        lower(problem.topology, problem.smallest) {}
+        lower(problem.given.topology, problem.given.smallest) {}
 
   /// Finds that for any number of steps, if it is missing.
   void findThroughput(uint64_t work);

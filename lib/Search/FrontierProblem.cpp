@@ -24,18 +24,45 @@ static unsigned mostPerRound(const Topology &topology) {
   return least.empty() ? 1 : std::ranges::max(least);
 }
 
+/// Those that were given where trees lead to all ranks: whether the best are
+/// found is a matter of luck in any numbering.
+static CanonicalNumbers numbersFor(const Topology &topology,
+                                   const CollectiveFamily &family,
+                                   const Collective &smallest) {
+  return family.isPlain() ? CanonicalNumbers()
+                          : CanonicalNumbers(topology, smallest);
+}
+
 FrontierProblem::FrontierProblem(const Topology &topology,
                                  const CollectiveFamily &family,
                                  const FrontierOptions &options,
-                                 Collective smallest)
-    : topology(topology), family(family), options(options),
-      smallest(std::move(smallest)),
+                                 const Collective &smallest)
+    : given{topology, family, smallest},
+      numbers(numbersFor(topology, family, smallest)),
+      topology(numbers.of(topology)), family(numbers.of(family)),
+      options(options),
+      smallest(*smallestCollective(this->family, topology.numRanks())),
       // The paper counts rounds, so that its k means something for the
       // bandwidths as they are.
       scale(options.k ? 1 : commonBandwidth(topology)),
-      reduced(dividedBy(topology, scale)), perRound(mostPerRound(reduced)),
+      reduced(dividedBy(this->topology, scale)),
+      perRound(mostPerRound(reduced)),
       deadline(SearchLimits{.timeoutSeconds = options.timeoutSeconds,
                             .interrupt = options.solver.interrupt}) {}
+
+FrontierPoint FrontierProblem::original(FrontierPoint point) const {
+  if (numbers.areGiven())
+    return point;
+  auto write = [found = point.schedule, chunks = point.chunks,
+                ranks = topology.numRanks(), numbers = numbers,
+                canonical = family, family = given.family] {
+    return numbers
+        .original({*canonical.make(ranks, chunks), found.get()}, family)
+        .schedule;
+  };
+  point.schedule = LazySchedule(write);
+  return point;
+}
 
 Result<Collective> FrontierProblem::collectiveOf(unsigned chunks) const {
   return family.make(topology.numRanks(), chunks);

@@ -13,6 +13,7 @@
 #define SCCL_LIB_SEARCH_STEPSEARCH_H
 
 #include "Search/Constants.h"
+#include "Solver/CanonicalInstance.h"
 #include "Solver/Constants.h"
 #include "sccl/Optimize/Deadline.h"
 #include "sccl/Search/Frontier.h"
@@ -29,10 +30,16 @@
 
 namespace sccl {
 
-/// What all parts of one search share, and do not change.
+/// What all parts of one search share, and do not change. In groups, and for
+/// what users define, makers see canonical numbers, so that all numberings have
+/// the same frontier; bounds see those that were given, which their
+/// certificates name.
 struct FrontierProblem {
   FrontierProblem(const Topology &topology, const CollectiveFamily &family,
-                  const FrontierOptions &options, Collective smallest);
+                  const FrontierOptions &options, const Collective &smallest);
+
+  /// What was found, with the numbers that were given.
+  FrontierPoint original(FrontierPoint point) const;
 
   /// The collective with `chunks` chunks; `chunks` must be a multiple of the
   /// unit.
@@ -90,7 +97,13 @@ struct FrontierProblem {
            options.engine == "auto";
   }
 
-  const Topology &topology;
+  struct {
+    const Topology &topology;
+    const CollectiveFamily family;
+    const Collective smallest;
+  } given;
+  const CanonicalNumbers numbers;
+  const Topology topology;
   const CollectiveFamily family;
   const FrontierOptions &options;
   const Collective smallest;

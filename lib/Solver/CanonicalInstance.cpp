@@ -44,13 +44,14 @@ static Topology renumber(const Topology &topology, const Permutation &order) {
   return result;
 }
 
-static Permutation orderOf(const Instance &given) {
+static Permutation orderOf(const Topology &topology,
+                           const Collective &collective) {
   // With many ranks the given order is often one along the machine, which finds
   // the rounds of many steps: a broadcast on line:300 took 2.7 s with it, and
   // no end was seen with bliss's.
-  if (given.collective.numRanks() > tuned::mostCanonicalRanks())
+  if (topology.numRanks() > tuned::mostCanonicalRanks())
     return {};
-  return canonicalOrder(given.topology, given.collective);
+  return canonicalOrder(topology, collective);
 }
 
 namespace {
@@ -102,37 +103,69 @@ static Collective renumber(const Collective &collective,
                                  std::move(post));
 }
 
-static Instance renumber(const Instance &instance, const Permutation &order) {
-  if (order.empty())
-    return instance;
-  return {renumber(instance.topology, order),
-          renumber(instance.collective, order), instance.steps,
+CanonicalNumbers::CanonicalNumbers(const Topology &topology,
+                                   const Collective &collective)
+    : order(orderOf(topology, collective)), given(order.size()) {
+  for (unsigned rank = 0; rank < order.size(); ++rank)
+    given[order[rank]] = rank;
+}
+
+Topology CanonicalNumbers::of(const Topology &topology) const {
+  return order.empty() ? topology : renumber(topology, order);
+}
+
+Collective CanonicalNumbers::of(const Collective &collective) const {
+  return order.empty() ? collective : renumber(collective, order);
+}
+
+Instance CanonicalNumbers::of(const Instance &instance) const {
+  return {of(instance.topology), of(instance.collective), instance.steps,
           instance.rounds};
 }
 
-CanonicalInstance::CanonicalInstance(const Instance &instance)
-    : order(orderOf(instance)), given(order.size()),
-      renumbered(renumber(instance, order)) {
-  for (unsigned rank = 0; rank < order.size(); ++rank)
-    given[order[rank]] = rank;
+/// Roots come first in their groups.
+CollectiveFamily CanonicalNumbers::of(CollectiveFamily family) const {
   if (order.empty())
-    return;
-  std::vector<PlacedChunk> ofGiven = placedChunks(instance.collective, order),
-                           own = placedChunks(renumbered.collective, {});
-  givenChunks.resize(own.size());
-  for (size_t i = 0; i < own.size(); ++i)
-    givenChunks[own[i].chunk] = ofGiven[i].chunk;
+    return family;
+  if (family.defined)
+    family.defined = std::make_shared<const Collective>(of(*family.defined));
+  bool hasRoot = isRooted(family.kind);
+  for (std::vector<unsigned> &group : family.groups) {
+    for (unsigned &rank : group)
+      rank = order[rank];
+    if (hasRoot)
+      std::swap(group[0], group[family.root]);
+    std::sort(group.begin() + hasRoot, group.end());
+  }
+  std::ranges::sort(family.groups);
+  family.root = hasRoot && family.groups.empty() ? order[family.root] : 0;
+  return family;
 }
 
-Schedule CanonicalInstance::original(Schedule schedule) const {
+Schedule CanonicalNumbers::original(Schedule schedule,
+                                    const Collective &canonical,
+                                    const Collective &given) const {
   if (order.empty())
     return schedule;
+  std::vector<PlacedChunk> theirs = placedChunks(given, order),
+                           own = placedChunks(canonical, {});
+  std::vector<unsigned> chunks(own.size());
+  for (size_t i = 0; i < own.size(); ++i)
+    chunks[own[i].chunk] = theirs[i].chunk;
   for (Step &step : schedule.steps)
     for (Send &send : step.sends) {
-      send.chunk = givenChunks[send.chunk];
-      send.src = given[send.src];
-      send.dst = given[send.dst];
+      send.chunk = chunks[send.chunk];
+      send.src = this->given[send.src];
+      send.dst = this->given[send.dst];
     }
   schedule.normalize();
   return schedule;
+}
+
+Implementation CanonicalNumbers::original(Implementation canonical,
+                                          const CollectiveFamily &given) const {
+  auto &[collective, schedule] = canonical;
+  Collective asGiven = *given.make(collective.numRanks(), collective.chunks());
+  schedule = original(std::move(schedule), collective, asGiven);
+  return {std::move(asGiven), std::move(schedule)};
 }

@@ -15,36 +15,51 @@
 #ifndef SCCL_LIB_SOLVER_CANONICALINSTANCE_H
 #define SCCL_LIB_SOLVER_CANONICALINSTANCE_H
 
+#include "sccl/Model/CollectiveFamily.h"
 #include "sccl/Model/Instance.h"
-#include "sccl/Model/Schedule.h"
+#include "sccl/Model/Inversion.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Solver/Solver.h"
 
 namespace sccl {
 
-class CanonicalInstance {
+/// Numbers that problems have which differ in the given numbers alone.
+class CanonicalNumbers {
 public:
-  /// Above 64 ranks all numbers stay as they are.
-  explicit CanonicalInstance(const Instance &given);
+  /// Those that were given.
+  CanonicalNumbers() = default;
+  /// Those for `collective` on `topology`. Above 64 ranks all numbers stay as
+  /// they are.
+  CanonicalNumbers(const Topology &topology, const Collective &collective);
 
-  const Instance &instance() const { return renumbered; }
-  /// A schedule of `instance()` as one of what was given.
-  Schedule original(Schedule schedule) const;
+  /// True if all numbers are those that were given.
+  bool areGiven() const { return order.empty(); }
+  Topology of(const Topology &given) const;
+  Collective of(const Collective &given) const;
+  CollectiveFamily of(CollectiveFamily given) const;
+  Instance of(const Instance &given) const;
+  /// A schedule of `canonical` as one of `given`, the same collective with the
+  /// numbers that were given.
+  Schedule original(Schedule schedule, const Collective &canonical,
+                    const Collective &given) const;
+  /// What implements `of(given)`, as what implements `given`.
+  Implementation original(Implementation canonical,
+                          const CollectiveFamily &given) const;
 
 private:
   Permutation order;           ///< by given rank; or empty
-  std::vector<unsigned> given; ///< by renumbered rank
-  Instance renumbered;
-  std::vector<unsigned> givenChunks; ///< by renumbered chunk
+  std::vector<unsigned> given; ///< by canonical rank
 };
 
 /// What `solve` finds for the canonical instance, as an outcome of `given`.
 template <typename Solve>
 Outcome solveCanonically(const Instance &given, Solve solve) {
-  CanonicalInstance canonical(given);
-  Outcome outcome = solve(canonical.instance());
+  CanonicalNumbers numbers(given.topology, given.collective);
+  Instance canonical = numbers.of(given);
+  Outcome outcome = solve(canonical);
   if (auto *satisfied = std::get_if<Satisfied>(&outcome))
-    satisfied->schedule = canonical.original(std::move(satisfied->schedule));
+    satisfied->schedule = numbers.original(
+        std::move(satisfied->schedule), canonical.collective, given.collective);
   return outcome;
 }
 
