@@ -9,6 +9,7 @@
 
 #include "Adviser.h"
 #include "Candidates.h"
+#include "OneOrder.h"
 #include "TimedBound.h"
 
 #include "sccl/Pipelines/Ways.h"
@@ -175,6 +176,10 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
   if (std::optional<Error> error =
           keepWithin(ways.front().options.smBudget, found->candidates))
     return *error;
+  if (std::optional<Error> error =
+          advice::keepInOneOrder(context, fabric.topology, ways.front().options,
+                                 deadline, found->candidates))
+    return *error;
   Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found),
                                   deadline, options.solver.interrupt);
   if (!advice)
@@ -218,11 +223,16 @@ Result<Advice> sccl::adviseByDrafts(mlir::MLIRContext &context,
                     advice::Lowers::Nothing);
 }
 
-Result<std::vector<SizeAdvice>> sccl::timesOf(
-    mlir::MLIRContext &context, const Fabric &whole,
-    const Implementation &implementation, const std::vector<uint64_t> &sizes,
-    const std::vector<LoweringWay> &ways, const SearchLimits &limits) {
+Result<std::vector<SizeAdvice>>
+sccl::timesOf(mlir::MLIRContext &context, const Fabric &whole,
+              const Implementation &implementation,
+              const std::vector<uint64_t> &sizes, std::vector<LoweringWay> ways,
+              const SearchLimits &limits) {
   const Fabric fabric = withoutLaunch(whole);
+  if (!advice::isInOneOrder(context, fabric.topology, implementation,
+                            ways.front().options))
+    for (LoweringWay &way : ways)
+      way.options.sumOrder = SumOrder::Any;
   Deadline deadline(limits);
   Advice advice;
   advice.candidates = advice::candidatesOf(implementation, fabric);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Adviser.h"
+#include "OneOrder.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
@@ -193,9 +194,10 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
     return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
                  ", S = " + std::to_string(schedule.steps.size()) +
                  " was not lowered with " + way.name};
+  bool isOneOrderAsked = way.options.sumOrder == SumOrder::Same;
   for (auto program : module->getOps<coll::ProgramOp>()) {
-    if (way.options.identical &&
-        !coll::isRight(program, collective, /*identical=*/true))
+    if (isOneOrderAsked && mayDifferInOrder(*cut) &&
+        !coll::isRight(program, collective, SumOrder::Same))
       return std::optional<Traffic>();
     mlir::FailureOr<Traffic> traffic =
         coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
@@ -453,7 +455,7 @@ std::optional<Error> Adviser::run(Lowers lowers) {
     if (std::optional<Error> error = finish())
       return error;
   }
-  if (mustBeIdentical() || kind == Lowers::All)
+  if (kind == Lowers::All)
     dropEstimated();
   else
     estimateRest();

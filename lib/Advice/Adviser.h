@@ -77,10 +77,6 @@ private:
   std::optional<Error> finish();
   void estimateRest();
   void dropEstimated();
-  /// All ways have the same options beside transport and memory.
-  bool mustBeIdentical() const {
-    return !ways.empty() && ways.front().options.identical;
-  }
 
   mlir::MLIRContext &context;
   const Fabric &fabric;

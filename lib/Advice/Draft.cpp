@@ -138,11 +138,18 @@ void DraftFlags::formGroups() {
     findDepth(transfer);
     members[transfer.channel].push_back(number);
   }
+  // Of a step, copies come first, then reductions, then what delivers them.
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    std::ranges::stable_sort(members[rank], {}, [&](uint32_t number) {
+      const DraftTransfer &transfer = transfers[number];
+      return std::tuple(transfer.step, transfer.isLate, transfer.reduces);
+    });
   lastNumber.resize(members.size());
   for (uint32_t channel = 0; channel < members.size(); ++channel) {
     const DraftTransfer *last = nullptr;
-    for (uint32_t number : members[channel]) {
-      DraftTransfer &transfer = transfers[number];
+    for (uint32_t place = 0; place < members[channel].size(); ++place) {
+      DraftTransfer &transfer = transfers[members[channel][place]];
+      transfer.place = place;
       if (!last || last->step != transfer.step || last->depth != transfer.depth)
         groups.push_back({.channel = channel, .number = ++lastNumber[channel]});
       transfer.group = uint32_t(groups.size() - 1);
@@ -284,8 +291,8 @@ size_t DraftFlags::endOfWords(const std::vector<uint32_t> &own,
     return end;
   // What a transfer reads is written before it.
   auto isOfGroup = [&](uint32_t number) {
-    return number != none && number >= own[begin] &&
-           transfers[number].channel == first.channel;
+    return number != none && transfers[number].channel == first.channel &&
+           transfers[number].place >= begin;
   };
   while (end < own.size() && transfers[own[end]].step == first.step &&
          hasWords(transfers[own[end]]) &&

@@ -8,6 +8,7 @@
 #include "DraftTransfers.h"
 
 #include "sccl/ABI/AverageWord.h"
+#include "sccl/Model/OrderedSums.h"
 
 #include <algorithm>
 #include <map>
@@ -42,6 +43,7 @@ private:
   void enterInputs();
   void planStep(uint32_t step);
   void planSend(uint32_t step, const Send &send, uint32_t payload);
+  void sumUp(size_t place, bool isLast);
   uint32_t payloadOf(uint32_t step, const Send &send);
   uint32_t add(DraftTransfer transfer);
   uint32_t addVersion(uint32_t step, unsigned rank, uint32_t chunk,
@@ -49,6 +51,10 @@ private:
   /// The ranks that are in what `writer` has written, or in an input.
   uint32_t contributorsOf(uint32_t writer) const {
     return writer == none ? 1 : transfers[writer].contributors;
+  }
+  /// The least of them, where the input would be that of `rank`.
+  uint32_t firstOf(uint32_t writer, unsigned rank) const {
+    return writer == none ? rank : transfers[writer].first;
   }
   void findReaders();
   void dropUnread();
@@ -63,6 +69,9 @@ private:
   std::vector<DraftTransfer> transfers;
   /// Who wrote the arrivals that ranks keep, by place and number.
   std::map<std::pair<size_t, unsigned>, uint32_t> kept;
+  OrderedSums orderedSums;
+  /// Who wrote what waits for the rest of its sum, by place.
+  std::map<size_t, std::vector<uint32_t>> waiting;
   std::vector<DraftTransfer> deliveries; ///< of the present step
   /// Likewise, who wrote the sums that are sent, by what they are made of.
   std::map<std::tuple<size_t, SendPayload, uint32_t>, uint32_t> sums;
@@ -79,16 +88,22 @@ DraftTransfers::DraftTransfers(const Topology &topology,
       schedule(implementation.schedule),
       throughScratch(options.throughScratch || options.ll),
       eager(options.doubleBuffer), ll(options.ll),
-      states(size_t(collective.numRanks()) * collective.numChunks()) {}
+      states(size_t(collective.numRanks()) * collective.numChunks()) {
+  if (options.sumOrder == SumOrder::Same)
+    orderedSums = OrderedSums(collective);
+}
 
 void DraftTransfers::countSends() {
   for (uint32_t step = 0; step < schedule.steps.size(); ++step)
     for (const Send &send : schedule.steps[step].sends) {
+      orderedSums.enter(send);
       if (send.action != SendAction::Keep)
         ++held(send.dst, send.chunk).arrivalsLeft;
       if (!send.carriesInputOnly())
         held(send.src, send.chunk).lastSent = step;
     }
+  if (orderedSums.isNeeded())
+    orderedSums.finish();
 }
 
 /// What no arrival replaces is copied to the output.
@@ -120,7 +135,10 @@ uint32_t DraftTransfers::addVersion(uint32_t step, unsigned rank,
   state.writer = add(transfer);
   state.isThere = true;
   if (isLast && transfer.isScratch)
-    deliveries.push_back({rank, step, {state.writer}});
+    deliveries.push_back({.channel = rank,
+                          .step = step,
+                          .reads = {state.writer},
+                          .isLate = true});
   return state.writer;
 }
 
@@ -133,7 +151,8 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
   DraftTransfer move{.channel = lastLink.second,
                      .step = step,
                      .reads = {payload},
-                     .contributors = contributorsOf(payload)};
+                     .contributors = contributorsOf(payload),
+                     .first = firstOf(payload, send.src)};
   Held &state = held(send.dst, send.chunk);
   bool lands = send.action == SendAction::Keep ||
                (send.action == SendAction::Reduce && state.isThere);
@@ -145,34 +164,86 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
     kept[{placeOf(send.dst, send.chunk), send.keep}] = landed;
   if (!lands || send.action == SendAction::Keep)
     return;
+  if (orderedSums.waits(send)) {
+    size_t place = placeOf(send.dst, send.chunk);
+    waiting[place].push_back(landed);
+    if (state.arrivalsLeft == 1)
+      sumUp(place, /*isLast=*/true);
+    else
+      --state.arrivalsLeft;
+    return;
+  }
   addVersion(
       step, send.dst, send.chunk,
       {.channel = send.dst,
        .step = step,
        .reads = {state.writer, landed},
        .reduces = true,
-       .contributors = contributorsOf(state.writer) + contributorsOf(landed)});
+       .contributors = contributorsOf(state.writer) + contributorsOf(landed),
+       .first =
+           std::min(firstOf(state.writer, send.dst), transfers[landed].first)});
+}
+
+/// Sums up what has waited at `place`, as coll-lower-schedule has it: beside
+/// them the value that is there, unless it is the first or there are but two.
+void DraftTransfers::sumUp(size_t place, bool isLast) {
+  auto rank = unsigned(place / collective.numChunks());
+  auto chunk = uint32_t(place % collective.numChunks());
+  auto terms = std::move(waiting.extract(place).mapped());
+  uint32_t value = states[place].writer, step = transfers[terms.back()].step;
+  auto first = [&](uint32_t term) { return firstOf(term, rank); };
+  std::ranges::sort(terms, {}, first);
+  auto position = std::ranges::upper_bound(terms, first(value), {}, first);
+  if (position != terms.begin() && terms.size() > 1)
+    terms.insert(position, add({.channel = rank,
+                                .step = step,
+                                .reads = {value},
+                                .isScratch = true,
+                                .contributors = contributorsOf(value),
+                                .first = first(value)}));
+  else
+    terms.insert(terms.begin(), value);
+  uint32_t sum = terms.front();
+  for (uint32_t term : llvm::ArrayRef(terms).drop_front()) {
+    DraftTransfer next{
+        .channel = rank,
+        .step = step,
+        .reads = {sum, term},
+        .reduces = true,
+        .isScratch = true,
+        .contributors = contributorsOf(sum) + contributorsOf(term),
+        .first = std::min(firstOf(sum, rank), firstOf(term, rank))};
+    sum = isLast && term == terms.back() ? addVersion(step, rank, chunk, next)
+                                         : add(next);
+  }
+  states[place].writer = sum;
 }
 
 /// Who wrote what `send` carries; several arrivals are summed up before.
 uint32_t DraftTransfers::payloadOf(uint32_t step, const Send &send) {
-  if (send.payload == SendPayload::Current)
-    return held(send.src, send.chunk).writer;
   size_t place = placeOf(send.src, send.chunk);
+  if (send.payload == SendPayload::Current) {
+    if (waiting.contains(place))
+      sumUp(place, /*isLast=*/false);
+    return states[place].writer;
+  }
   auto [sum, isNew] = sums.try_emplace({place, send.payload, send.kept}, none);
   if (!isNew)
     return sum->second;
   bool isFirst = send.payload != SendPayload::Input;
   send.forEachKept([&](unsigned number) {
     uint32_t part = kept.at({place, number});
-    sum->second = isFirst ? part
-                          : add({.channel = send.src,
-                                 .step = step - 1,
-                                 .reads = {sum->second, part},
-                                 .reduces = true,
-                                 .isScratch = true,
-                                 .contributors = contributorsOf(sum->second) +
-                                                 contributorsOf(part)});
+    sum->second = isFirst
+                      ? part
+                      : add({.channel = send.src,
+                             .step = step - 1,
+                             .reads = {sum->second, part},
+                             .reduces = true,
+                             .isScratch = true,
+                             .contributors = contributorsOf(sum->second) +
+                                             contributorsOf(part),
+                             .first = std::min(firstOf(sum->second, send.src),
+                                               firstOf(part, send.src))});
     isFirst = false;
   });
   return sum->second;

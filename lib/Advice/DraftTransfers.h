@@ -25,9 +25,12 @@ struct DraftTransfer {
   llvm::SmallVector<uint32_t, 2> reads = {};
   bool reduces = false;   ///< within a rank
   bool isScratch = false; ///< where the result goes
+  bool isLate = false;    ///< comes after the reductions of its step
   bool isDropped = false;
   uint32_t contributors = 1; ///< ranks that are in the result
+  uint32_t first = none;     ///< the least of them, or none: the channel's rank
   uint32_t depth = 0;        ///< channels that its data has passed in the step
+  uint32_t place = none;     ///< in its channel
   uint32_t group = none;     ///< of the transfers of its step and depth
   uint32_t readers = 0;      ///< how many read the result
   uint32_t reader = none;    ///< the last of them

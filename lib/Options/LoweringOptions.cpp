@@ -42,6 +42,9 @@ static constexpr Word<CodeShapeChoice> codeShapes[] = {
     {"unrolled", CodeShapeChoice::Unrolled},
     {"table", CodeShapeChoice::Table}};
 
+static constexpr Word<SumOrder> sumOrders[] = {{"any", SumOrder::Any},
+                                               {"same", SumOrder::Same}};
+
 template <typename T, size_t size>
 static bool findWord(StringRef text, const Word<T> (&words)[size], T &value) {
   const Word<T> *word =
@@ -66,6 +69,13 @@ std::optional<std::string> sccl::readOption(StringRef text,
     return std::nullopt;
   return "unknown code shape '" + text.str() +
          "', expected auto, unrolled or table";
+}
+
+std::optional<std::string> sccl::readOption(StringRef text, SumOrder &value) {
+  if (findWord(text, sumOrders, value))
+    return std::nullopt;
+  return "unknown order of summation '" + text.str() +
+         "', expected any or same";
 }
 
 /// Reads "0-1:pull".
@@ -125,6 +135,10 @@ llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
   return os << textOf(codeShapes, value);
 }
 
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, SumOrder value) {
+  return os << textOf(sumOrders, value);
+}
+
 llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
                                     const LinkTransports &value) {
   llvm::interleave(
@@ -142,6 +156,16 @@ llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, Element value) {
 
 llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, Reduction value) {
   return os << toString(value);
+}
+
+bool sccl::dependsOnOrder(Element element, Reduction reduction) {
+  return elementType(element).isFloat() && reduction != Reduction::Min &&
+         reduction != Reduction::Max;
+}
+
+SumOrder sccl::orderFor(const LoweringOptions &options) {
+  return dependsOnOrder(options.element, options.reduction) ? options.sumOrder
+                                                            : SumOrder::Any;
 }
 
 bool sccl::runsBySteps(const LoweringOptions &options) {

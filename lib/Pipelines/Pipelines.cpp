@@ -53,7 +53,8 @@ static void addProgram(OpPassManager &manager, const LoweringOptions &options,
       coll::createLowerSchedule({.blocksPerLink = options.blocksPerLink,
                                  .throughScratch = options.throughScratch,
                                  .doubleBuffer = options.doubleBuffer,
-                                 .ll = options.ll}));
+                                 .ll = options.ll,
+                                 .sumOrder = orderFor(options)}));
 }
 
 void sccl::addUncheckedLowering(OpPassManager &manager,
@@ -79,7 +80,7 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
   manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
   manager.addNestedPass<coll::ProgramOp>(
-      coll::createCheckProgram({.identical = options.identical}));
+      coll::createCheckProgram({.sumOrder = orderFor(options)}));
 }
 
 LoweringOptions sccl::messageLowering(LoweringOptions options) {
@@ -217,7 +218,7 @@ void sccl::addNcclLowering(OpPassManager &manager,
     programs.addPass(coll::createInsertStepBarriers());
   else
     programs.addPass(coll::createInsertFlagSync());
-  programs.addPass(coll::createCheckProgram({.identical = options.identical}));
+  programs.addPass(coll::createCheckProgram({.sumOrder = orderFor(options)}));
 }
 
 void sccl::addNcclConversion(OpPassManager &manager,

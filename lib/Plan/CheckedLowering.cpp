@@ -103,36 +103,36 @@ sccl::lowerChecked(ModuleOp module, const LoweringOptions &options,
 //===----------------------------------------------------------------------===//
 
 static ProgramVerdict judge(coll::ProgramOp program,
-                            const Collective &collective, bool identical) {
-  if (!coll::isRight(program, collective, identical))
+                            const Collective &collective, SumOrder order) {
+  if (!coll::isRight(program, collective, order))
     return {};
   return {true, coll::allowsInPlace(program, collective)};
 }
 
 /// Emits what is wrong with the program in `module`.
-static LogicalResult reportFaults(ModuleOp module, bool identical) {
+static LogicalResult reportFaults(ModuleOp module, SumOrder order) {
   if (failed(runPasses(module, [&](OpPassManager &manager) {
         manager.addNestedPass<coll::ProgramOp>(
-            coll::createCheckProgram({.identical = identical}));
+            coll::createCheckProgram({.sumOrder = order}));
       })))
     return failure();
   return module.emitError("two checks of one program differ");
 }
 
-FailureOr<std::string> sccl::findOrders(ModuleOp module,
-                                        const LoweringOptions &options,
-                                        ScheduleCheck &check,
-                                        const Collective &collective) {
+std::string sccl::findOrders(ModuleOp module, const LoweringOptions &options,
+                             ScheduleCheck &check,
+                             const Collective &collective) {
+  HeldDiagnostics ofLowering(module.getContext());
   FailureOr<OwningOpRef<ModuleOp>> lowered =
       lowerChecked(module, options, check);
   if (failed(lowered))
-    return failure();
+    return "";
   coll::ProgramOp program = *(*lowered)->getOps<coll::ProgramOp>().begin();
-  if (!coll::isRight(program, collective, /*identical=*/false) ||
-      coll::isRight(program, collective, /*identical=*/true))
-    return std::string();
+  if (!coll::isRight(program, collective, SumOrder::Any) ||
+      coll::isRight(program, collective, SumOrder::Same))
+    return "";
   HeldDiagnostics held(module.getContext());
-  (void)reportFaults(**lowered, /*identical=*/true);
+  (void)reportFaults(**lowered, SumOrder::Same);
   std::string message = held.first();
   constexpr StringRef subject = "'coll.program' op ";
   return StringRef(message).starts_with(subject)
@@ -142,10 +142,10 @@ FailureOr<std::string> sccl::findOrders(ModuleOp module,
 
 FailureOr<std::pair<Kernels *, ProgramVerdict>>
 sccl::makeChecked(LoweredProgram &program, const Collective &collective,
-                  bool identical, bool isGiven) {
+                  SumOrder order, bool isGiven) {
   coll::ProgramOp op = *program.module().getOps<coll::ProgramOp>().begin();
   bool hasThreads = op.getContext()->isMultithreadingEnabled();
-  Beside<ProgramVerdict> check([&] { return judge(op, collective, identical); },
+  Beside<ProgramVerdict> check([&] { return judge(op, collective, order); },
                                hasThreads);
   bool isFirst = isGiven || !hasThreads;
   FailureOr<Kernels *> kernels = failure();
@@ -153,7 +153,7 @@ sccl::makeChecked(LoweredProgram &program, const Collective &collective,
     kernels = program.anyKernels();
   ProgramVerdict verdict = check.get();
   if (!verdict.isRight)
-    return reportFaults(program.module(), identical);
+    return reportFaults(program.module(), order);
   if (failed(kernels))
     return failure();
   return std::pair(*kernels, verdict);

@@ -51,12 +51,10 @@ lowerChecked(mlir::ModuleOp module, const LoweringOptions &options,
 
 /// In which orders ranks reduce, as "combines chunk 0 in different orders:
 /// ...", if the schedule in `module` is lowered with `options`; empty if all
-/// reduce in the same, or if something else is wrong with the program. Emits an
-/// error and fails if the schedule is wrong or cannot be lowered.
-mlir::FailureOr<std::string> findOrders(mlir::ModuleOp module,
-                                        const LoweringOptions &options,
-                                        ScheduleCheck &check,
-                                        const Collective &collective);
+/// reduce in the same, or if something else is wrong with the schedule or the
+/// program. Emits nothing.
+std::string findOrders(mlir::ModuleOp module, const LoweringOptions &options,
+                       ScheduleCheck &check, const Collective &collective);
 
 /// Makes the kernels of `program`, for a host or for thread blocks, whichever
 /// there are, and checks it meanwhile. What somebody else has written,
@@ -64,7 +62,7 @@ mlir::FailureOr<std::string> findOrders(mlir::ModuleOp module,
 /// wrong or cannot be lowered.
 mlir::FailureOr<std::pair<Kernels *, ProgramVerdict>>
 makeChecked(LoweredProgram &program, const Collective &collective,
-            bool identical, bool isGiven);
+            SumOrder order, bool isGiven);
 
 } // namespace sccl
 

@@ -34,8 +34,20 @@
 using namespace mlir;
 using namespace sccl;
 
+/// `request`, for any order of summation if no result depends on it.
+static PlanRequest withOrder(PlanRequest request) {
+  bool isNeeded = llvm::any_of(request.elements, [&](Element element) {
+    return llvm::any_of(request.reductions, [&](Reduction reduction) {
+      return dependsOnOrder(element, reduction);
+    });
+  });
+  if (!isNeeded)
+    request.lowering.sumOrder = SumOrder::Any;
+  return request;
+}
+
 PlanBuilder::PlanBuilder(PlanRequest request)
-    : request(std::move(request)),
+    : request(withOrder(std::move(request))),
       compiler(std::make_unique<KernelCompiler>(this->request)) {}
 
 PlanBuilder::~PlanBuilder() = default;
@@ -212,9 +224,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op, const Cut &cut) {
     makeNameUnique(copy);
   ScheduleCheck check(*module);
   std::vector<PlannedWay> ways = waysToLower(op, cut, facts.ranges);
-  if (failed(
-          dropUnlikeOrders(op, check, *module, ways, cut.isNamed, collective)))
-    return failure();
+  dropUnlikeOrders(op, check, *module, ways, cut.isNamed, collective);
   if (ways.empty())
     return success();
   number = known.value_or(schedules.size());
@@ -258,7 +268,7 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module, ScheduleCheck &check,
   if (request.instrument == Instrument::Channels)
     (*lowered)->walk([](coll::ChannelOp channel) { channel.setSpread(1); });
   LoweredProgram kernels(std::move(*lowered), options);
-  auto made = makeChecked(kernels, collective, options.identical, isGiven);
+  auto made = makeChecked(kernels, collective, options.sumOrder, isGiven);
   if (failed(made))
     return failure();
   auto [first, verdict] = *made;

@@ -11,6 +11,7 @@
 #include "sccl/ABI/MessageTable.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/OrderedSums.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/Ways.h"
 #include "sccl/Plan/PlanBuilder.h"
@@ -102,46 +103,54 @@ PlanBuilder::waysToLower(coll::ScheduleOp op, const Cut &cut,
   return ways;
 }
 
-/// Removes the ways in which ranks reduce in several orders, if results must be
-/// identical, and remarks which. Of a schedule that does not name its ways, and
-/// of one whose messages would do so, none is left then. Emits an error and
-/// fails if the schedule is wrong or cannot be lowered.
-LogicalResult
-PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
-                              ModuleOp module, std::vector<PlannedWay> &ways,
-                              bool isNamed,
-                              const Collective &collective) const {
-  if (!request.lowering.identical || !result.manifest.combining)
-    return success();
-  auto differ = [&](StringRef name,
-                    const LoweringOptions &options) -> FailureOr<bool> {
-    FailureOr<std::string> orders =
-        findOrders(module, options, check, collective);
-    if (failed(orders))
-      return failure();
-    if (!orders->empty())
+/// True if several ranks form one sum in `schedule`, so that only its programs
+/// tell whether they do so in one order.
+static bool mayDifferInOrder(coll::ScheduleOp schedule,
+                             const Collective &collective) {
+  OrderedSums sums(collective);
+  if (!sums.isNeeded())
+    return false;
+  bool sendsKept = false;
+  for (auto step : schedule.getBody().getOps<coll::StepOp>())
+    for (auto op : step.getBody().getOps<coll::SendOpInterface>()) {
+      Send send = coll::importSend(op);
+      sendsKept |= send.kept != 0;
+      op.forEachChunk([&](uint32_t chunk) {
+        send.chunk = chunk;
+        sums.enter(send);
+      });
+    }
+  sums.finish();
+  return sendsKept || sums.isAnyOrdered();
+}
+
+/// Removes the ways in which ranks reduce in several orders, unless any order
+/// will do, and remarks which. Of a schedule that does not name its ways, and
+/// of one whose messages would do so, none is left then.
+void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
+                                   ModuleOp module,
+                                   std::vector<PlannedWay> &ways, bool isNamed,
+                                   const Collective &collective) const {
+  if (request.lowering.sumOrder == SumOrder::Any ||
+      !mayDifferInOrder(op, collective))
+    return;
+  auto differs = [&](StringRef name, const LoweringOptions &options) {
+    std::string orders = findOrders(module, options, check, collective);
+    if (!orders.empty())
       op.emitRemark() << "@" << op.getSymName()
                       << " is left out, as ranks would end with different "
-                      << "bits: as " << name << ", it " << *orders;
-    return !orders->empty();
+                      << "bits: as " << name << ", it " << orders;
+    return !orders.empty();
   };
   for (auto it = ways.begin(); it != ways.end();) {
-    FailureOr<bool> differs = differ(it->name, it->options);
-    if (failed(differs))
-      return failure();
-    if (*differs && !isNamed) {
-      ways.clear();
-      return success();
-    }
-    it = *differs ? ways.erase(it) : std::next(it);
+    bool isUnlike = differs(it->name, it->options);
+    if (isUnlike && !isNamed)
+      return ways.clear();
+    it = isUnlike ? ways.erase(it) : std::next(it);
   }
-  if (ways.empty() || llvm::none_of(request.targets, isMessageTarget))
-    return success();
-  FailureOr<bool> differs =
-      differ(messageTarget, messageLowering(request.lowering));
-  if (succeeded(differs) && *differs)
+  if (!ways.empty() && llvm::any_of(request.targets, isMessageTarget) &&
+      differs(messageTarget, messageLowering(request.lowering)))
     ways.clear();
-  return success(succeeded(differs));
 }
 
 /// Notes that program number `program` was lowered in this `way`.

@@ -374,11 +374,15 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     ProgramOp program = getOperation();
     if (isSynchronized(program))
       return;
-    FusionCounts counts = fuse(program);
-    if (counts.gets + counts.puts + counts.terms > 0)
-      counts.slots = ScratchCompaction(program).run();
-    else
+    SmallVector<LocalReduceOp> combines = findReductions(program);
+    FusionCounts counts;
+    if (combines.empty()) {
       markAllAnalysesPreserved();
+    } else {
+      counts = fuse(program, combines);
+      // Sums in one order have left places empty in any case.
+      counts.slots = ScratchCompaction(program).run();
+    }
     numGets += counts.gets;
     numPuts += counts.puts;
     numTerms += counts.terms;
@@ -398,11 +402,8 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
     return reductions;
   }
 
-  FusionCounts fuse(ProgramOp program) {
+  FusionCounts fuse(ProgramOp program, ArrayRef<LocalReduceOp> combines) {
     FusionCounts counts;
-    SmallVector<LocalReduceOp> combines = findReductions(program);
-    if (combines.empty())
-      return counts;
     SlotUses uses(program);
     for (LocalReduceOp combine : combines)
       counts.terms += joinWithNext(combine, uses);

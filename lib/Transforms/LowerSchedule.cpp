@@ -126,8 +126,10 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     const Problem *problem = getChildAnalysis<ProblemAnalysis>(op).get();
     if (!problem || (ll && failed(requirePushes(op))))
       return failure();
-    FailureOr<std::vector<PlannedRank>> ranks = planTransfers(
-        problem->collective, op, {throughScratch, /*eager=*/doubleBuffer, ll});
+    FailureOr<std::vector<PlannedRank>> ranks =
+        planTransfers(problem->collective, op,
+                      {throughScratch, /*eager=*/doubleBuffer, ll,
+                       /*isOneOrder=*/sumOrder == SumOrder::Same});
     if (failed(ranks))
       return failure();
 

@@ -30,7 +30,7 @@ ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
   markRewritten();
 }
 
-LogicalResult ProgramChecker::run(bool identical) {
+LogicalResult ProgramChecker::run(SumOrder order) {
   LogicalResult status = success();
   LogicalResult walked = walkInExecutionOrder(
       program,
@@ -46,7 +46,7 @@ LogicalResult ProgramChecker::run(bool identical) {
     return failure();
   if (failed(checkOutputs()))
     return failure();
-  return success(!identical || succeeded(checkIdentical()));
+  return success(order == SumOrder::Any || succeeded(checkOrder()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -469,7 +469,7 @@ LogicalResult ProgramChecker::checkOutput(RankOp rankOp, unsigned slot,
 }
 
 /// All ranks that end with a chunk have reduced it in the same way.
-LogicalResult ProgramChecker::checkIdentical() {
+LogicalResult ProgramChecker::checkOrder() {
   if (!collective.combining())
     return success(); // copies are always identical
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {

@@ -17,6 +17,7 @@
 #include "sccl/Analysis/EventOrder.h"
 #include "sccl/Analysis/SlotNumbering.h"
 #include "sccl/Model/Collective.h"
+#include "sccl/Options/LoweringOptions.h"
 
 #include <map>
 
@@ -57,8 +58,8 @@ public:
   };
   ProgramChecker(ProgramOp program, const Collective &collective, Mode mode);
 
-  /// With `identical`, also compares how the ranks reduced.
-  mlir::LogicalResult run(bool identical);
+  /// Also compares how the ranks reduced, unless `order` is any.
+  mlir::LogicalResult run(SumOrder order);
 
 private:
   static constexpr uint32_t none = ~0u;
@@ -127,7 +128,7 @@ private:
   mlir::LogicalResult checkOutputs();
   mlir::LogicalResult checkOutput(RankOp rank, unsigned slot, unsigned chunk);
   mlir::LogicalResult reportLate(RankOp rank);
-  mlir::LogicalResult checkIdentical();
+  mlir::LogicalResult checkOrder();
 
   ProgramOp program;
   const Collective &collective;

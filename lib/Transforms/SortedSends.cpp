@@ -62,8 +62,10 @@ namespace {
 class ArrivalRuns {
 public:
   ArrivalRuns(const std::vector<Send> &sends,
-              const std::vector<uint32_t> &order, unsigned perSegment)
-      : sends(sends), order(order), perSegment(perSegment) {}
+              const std::vector<uint32_t> &order, unsigned perSegment,
+              llvm::function_ref<bool(const Send &)> hasPlace)
+      : sends(sends), order(order), perSegment(perSegment), hasPlace(hasPlace) {
+  }
 
   /// Past the arrivals, from the one at `begin` on, that stay apart from what
   /// their rank has of the same chunk: `begin` itself if that does not.
@@ -85,8 +87,10 @@ public:
   }
 
 private:
-  static bool staysApart(const Send &send) {
-    return send.action == SendAction::Reduce || send.action == SendAction::Keep;
+  bool staysApart(const Send &send) const {
+    return (send.action == SendAction::Reduce ||
+            send.action == SendAction::Keep) &&
+           !hasPlace(send);
   }
   const Send &at(size_t place) const { return sends[order[place]]; }
 
@@ -105,15 +109,17 @@ private:
   const std::vector<Send> &sends;
   const std::vector<uint32_t> &order;
   const unsigned perSegment;
+  llvm::function_ref<bool(const Send &)> hasPlace;
 };
 } // namespace
 
 std::vector<uint32_t> coll::landingSlots(
     const std::vector<Send> &sends, const std::vector<uint32_t> &order,
     unsigned perSegment,
-    llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate) {
+    llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate,
+    llvm::function_ref<bool(const Send &)> hasPlace) {
   std::vector<uint32_t> slots(sends.size());
-  ArrivalRuns runs(sends, order, perSegment);
+  ArrivalRuns runs(sends, order, perSegment, hasPlace);
   for (size_t begin = 0; begin < order.size();) {
     size_t count = runs.endOfChunk(begin) - begin;
     if (count == 0) {

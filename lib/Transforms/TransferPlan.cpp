@@ -14,11 +14,11 @@
 
 #include "PairTable.h"
 #include "TransferJoins.h"
+#include "WaitingSums.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Threads.h"
 
 #include "mlir/IR/Threading.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <atomic>
@@ -30,10 +30,9 @@ using namespace sccl::coll;
 namespace {
 /// What is known of a chunk at a rank.
 struct PairState {
-  static constexpr uint32_t absent = ~0u;
-  uint32_t input = absent;   ///< where the rank's input is to be had, packed
-  uint32_t current = absent; ///< the newest version that the rank has
-  uint32_t contributors = 0; ///< the number of ranks that are in it
+  /// Where the rank's input is to be had, packed.
+  uint32_t input = ChunkValue::absent;
+  ChunkValue current;        ///< the newest version that the rank has
   uint32_t arrivalsLeft = 0; ///< still to come
 };
 
@@ -47,17 +46,20 @@ public:
         throughScratch(options.throughScratch || options.ll),
         eager(options.eager), ll(options.ll),
         pairs(collective.numRanks(), collective.numChunks()),
-        ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
+        isOneOrder(options.isOneOrder), ranks(collective.numRanks()),
+        numContributors(collective.numChunks()) {}
 
   FailureOr<std::vector<PlannedRank>> plan() {
     if (failed(countSends()))
       return failure();
+    if (isOneOrder)
+      findOrder();
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       enterInputs(rank);
     if (failed(planSteps()))
       return failure();
     if (ll)
-      dropUnread();
+      dropUnread(ranks);
     parallelForEach(schedule.getContext(), ranks, [&](PlannedRank &rank) {
       for (auto &[peer, channel] : rank.channels)
         order(channel, perSegment);
@@ -77,7 +79,8 @@ private:
     return states[pairs.number(rank, chunk)];
   }
 
-  /// Calls `visit` with each send to a rank in [`first`, `end`), and its step.
+  /// Calls `visit` with each send to a rank from `first` to `end`, and its
+  /// step.
   template <typename Visit>
   void forEachSend(unsigned first, unsigned end, Visit visit) {
     unsigned index = 0;
@@ -116,6 +119,7 @@ private:
   /// Finds which ranks ever have which chunks, and counts arrivals. Fails if a
   /// rank sends what it never has.
   LogicalResult countSends();
+  void findOrder();
   /// Notes, through scratch, what peers pull and until when chunks are sent on.
   /// Fails for the first rank that sends what it never has.
   LogicalResult noteSenders();
@@ -124,8 +128,10 @@ private:
     return throughScratch && pulled[pairs.number(rank, chunk)];
   }
 
-  Slot newScratch(unsigned rank) {
-    return {Buffer::Scratch, ranks[rank].scratchSlots++};
+  Slot newScratch(unsigned rank, unsigned count = 1) {
+    unsigned first = ranks[rank].scratchSlots;
+    ranks[rank].scratchSlots += count;
+    return {Buffer::Scratch, first};
   }
 
   /// Enters the inputs, copies to the output what no arrival will replace, and
@@ -163,23 +169,18 @@ private:
     return outputs[rank].slotOf(chunk);
   }
 
-  /// What a send brings.
-  struct Payload {
-    uint32_t slot = PairState::absent; ///< packed
-    unsigned contributors = 0;
-  };
-
-  Payload payloadOf(unsigned index, const Send &send) {
-    const PairState &state = stateOf(send.src, send.chunk);
-    if (send.payload == SendPayload::Current)
-      return {state.current, state.contributors};
-    if (send.kept == 0)
-      return {state.input, 1};
-    return sumOfKept(index, send);
+  ChunkValue payloadOf(unsigned index, const Send &send) {
+    size_t pair = pairs.number(send.src, send.chunk);
+    if (send.payload != SendPayload::Current)
+      return send.kept == 0 ? ChunkValue{states[pair].input, 1, send.src}
+                            : sumOfKept(index, send);
+    if (waiting.contains(pair))
+      sumUp(send.src, send.chunk, /*isLast=*/false);
+    return states[pair].current;
   }
   /// What `send` carries of what its source has kept, with its input if that is
   /// asked for: summed up as soon as all of it is there.
-  Payload sumOfKept(unsigned index, const Send &send);
+  ChunkValue sumOfKept(unsigned index, const Send &send);
 
   /// While a step is planned, another thread sorts the next one.
   LogicalResult planSteps();
@@ -212,12 +213,20 @@ private:
 
   /// What the receiver of `send` does with it. Returns where it lands: in
   /// `apart` if it has to stay apart from what the receiver has.
-  Slot planArrival(unsigned index, const Send &send, Payload payload,
+  Slot planArrival(unsigned index, const Send &send, ChunkValue payload,
                    Slot apart);
 
-  /// Drops the transfers to scratch that nobody reads, and those that only such
-  /// transfers have read.
-  void dropUnread();
+  /// Where what `first` is the least contributor to lands, if it waits for the
+  /// others of its sum.
+  Slot waitingPlace(unsigned rank, unsigned chunk, unsigned first) {
+    auto allocate = [&](uint32_t count) {
+      return newScratch(rank, count).index;
+    };
+    return {Buffer::Scratch,
+            waiting.placeOf(rank, chunk, first, collective, pairs, allocate)};
+  }
+  /// Sums up what waits, in the step in which the last of it has come.
+  void sumUp(unsigned rank, unsigned chunk, bool isLast);
 
   /// A copy of a last version from scratch to the output.
   struct Delivery {
@@ -228,7 +237,7 @@ private:
   const Collective &collective;
   const unsigned perSegment;
   ScheduleOp schedule;
-  bool throughScratch, eager, ll;
+  bool throughScratch, eager, ll, isOneOrder;
   PairTable pairs; ///< a rank, and a chunk that it has at some time
   std::vector<PairState> states;
   std::vector<bool> pulled;         ///< by pair, through scratch: by peers
@@ -237,9 +246,10 @@ private:
   std::vector<PlannedRank> ranks;
   std::vector<unsigned> numContributors; ///< to each chunk
   /// Arrivals that ranks keep, by pair and number.
-  std::map<std::pair<size_t, unsigned>, Payload> kept;
+  std::map<std::pair<size_t, unsigned>, ChunkValue> kept;
   /// Sums that sends of the step in hand carry, by what they are made of.
-  std::map<std::tuple<size_t, SendPayload, uint32_t>, Payload> sums;
+  std::map<std::tuple<size_t, SendPayload, uint32_t>, ChunkValue> sums;
+  WaitingSums waiting;
   std::vector<Delivery> deliveries;       ///< of the step in hand
   std::pair<unsigned, unsigned> lastEnds; ///< of the last send
   PlannedChannel *lastChannel = nullptr;  ///< likewise
@@ -283,27 +293,37 @@ LogicalResult Planner::noteSenders() {
   return wrong ? refuseSender(*wrong) : success();
 }
 
-Planner::Payload Planner::sumOfKept(unsigned index, const Send &send) {
+void Planner::findOrder() {
+  OrderedSums order(collective);
+  if (!order.isNeeded())
+    return;
+  forEachSend(0, ranks.size(),
+              [&](unsigned /*step*/, const Send &send) { order.enter(send); });
+  order.finish();
+  waiting.setOrder(std::move(order));
+}
+
+ChunkValue Planner::sumOfKept(unsigned index, const Send &send) {
   size_t pair = pairs.number(send.src, send.chunk);
   auto [sum, isNew] = sums.try_emplace({pair, send.payload, send.kept});
   if (!isNew)
     return sum->second;
-  SmallVector<Payload> parts;
+  SmallVector<ChunkValue> parts;
   if (send.payload == SendPayload::Input)
-    parts.push_back({states[pair].input, 1});
+    parts.push_back({states[pair].input, 1, send.src});
   send.forEachKept([&](unsigned number) {
     parts.push_back(kept[{pair, number}]);
   });
   // In a schedule that is right nothing is kept before the first step.
-  bool isThere = index > 0 && llvm::none_of(parts, [](const Payload &part) {
-                   return part.slot == PairState::absent;
+  bool isThere = index > 0 && llvm::none_of(parts, [](const ChunkValue &part) {
+                   return part.slot == ChunkValue::absent;
                  });
   if (!isThere)
     return {};
-  Payload total = parts.front();
-  for (const Payload &part : ArrayRef(parts).drop_front()) {
+  ChunkValue total = parts.front();
+  for (const ChunkValue &part : ArrayRef(parts).drop_front()) {
     Slot result = newScratch(send.src);
-    total.contributors += part.contributors;
+    total.join(part);
     addLocal(send.src, index - 1, Phase::Reduce, send.chunk, unpack(total.slot),
              result, unpack(part.slot),
              total.contributors == numContributors[send.chunk]);
@@ -346,58 +366,100 @@ Slot Planner::nextVersion(unsigned rank, unsigned chunk, unsigned step,
   return version;
 }
 
-Slot Planner::planArrival(unsigned index, const Send &send, Payload payload,
+Slot Planner::planArrival(unsigned index, const Send &send, ChunkValue payload,
                           Slot apart) {
-  PairState &state = stateOf(send.dst, send.chunk);
-  bool isPull = send.transport == SendTransport::Pull;
+  size_t pair = pairs.number(send.dst, send.chunk);
+  PairState &state = states[pair];
   bool keepsOnly = send.action == SendAction::Keep;
-  bool reduces =
-      send.action == SendAction::Reduce && state.current != PairState::absent;
+  bool reduces = send.action == SendAction::Reduce &&
+                 state.current.slot != ChunkValue::absent;
   Slot landing = reduces || keepsOnly
                      ? apart
-                     : nextVersion(send.dst, send.chunk, index, !isPull);
+                     : nextVersion(send.dst, send.chunk, index,
+                                   send.transport != SendTransport::Pull);
+  payload.slot = pack(landing);
   if (send.keep)
-    kept[{pairs.number(send.dst, send.chunk), send.keep}] = {
-        pack(landing), payload.contributors};
+    kept[{pair, send.keep}] = payload;
   if (keepsOnly)
     return landing;
-  Slot version = landing;
+  if (waiting.waits(send)) {
+    waiting.add(pair, index, payload);
+    if (state.arrivalsLeft == 1)
+      sumUp(send.dst, send.chunk, /*isLast=*/true);
+    else
+      --state.arrivalsLeft;
+    return landing;
+  }
   if (reduces) {
     Slot result = nextVersion(send.dst, send.chunk, index, false);
     // Contributions are disjoint in a schedule that is right.
-    payload.contributors += state.contributors;
-    bool isFinal = payload.contributors == numContributors[send.chunk];
-    addLocal(send.dst, index, Phase::Reduce, send.chunk, unpack(state.current),
-             result, landing, isFinal);
-    version = result;
+    payload.join(state.current);
+    addLocal(send.dst, index, Phase::Reduce, send.chunk,
+             unpack(state.current.slot), result, landing,
+             payload.contributors == numContributors[send.chunk]);
+    payload.slot = pack(result);
   }
-  state.current = pack(version);
-  state.contributors = payload.contributors;
+  state.current = payload;
   return landing;
+}
+
+void Planner::sumUp(unsigned rank, unsigned chunk, bool isLast) {
+  size_t pair = pairs.number(rank, chunk);
+  PairState &state = states[pair];
+  ChunkValue total = state.current;
+  Slot copy = waitingPlace(rank, chunk, total.first);
+  auto [step, parts] = waiting.take(pair);
+  // Two may change places.
+  if (parts.size() > 1 && parts[0].first < total.first) {
+    addLocal(rank, step, Phase::Stage, chunk, unpack(total.slot), copy);
+    total.slot = pack(copy);
+    parts.insert(llvm::find_if(parts,
+                               [&](const ChunkValue &part) {
+                                 return part.first > total.first;
+                               }),
+                 total);
+    total = parts.front();
+    parts.erase(parts.begin());
+  }
+  for (const ChunkValue &part : parts) {
+    total.join(part);
+    Slot result = isLast && &part == &parts.back()
+                      ? nextVersion(rank, chunk, step, /*byPeer=*/false)
+                      : newScratch(rank);
+    addLocal(rank, step, Phase::Reduce, chunk, unpack(total.slot), result,
+             unpack(part.slot), total.contributors == numContributors[chunk]);
+    total.slot = pack(result);
+  }
+  state.current = total;
 }
 
 LogicalResult Planner::planStep(unsigned index,
                                 const std::vector<Send> &sends) {
   // All payloads are looked up before any version changes.
   sums.clear();
-  std::vector<Payload> payloads;
+  std::vector<ChunkValue> payloads;
   payloads.reserve(sends.size());
   for (const Send &send : sends) {
     payloads.push_back(payloadOf(index, send));
-    if (payloads.back().slot == PairState::absent)
+    if (payloads.back().slot == ChunkValue::absent)
       return refuseSender(send);
   }
   // A rank can reduce and copy together what lands side by side.
   std::vector<Slot> places(sends.size());
   std::vector<uint32_t> order = orderOfArrivals(sends);
-  std::vector<uint32_t> apart = landingSlots(
-      sends, order, perSegment, [&](unsigned rank, uint32_t count) {
-        return std::exchange(ranks[rank].scratchSlots,
-                             ranks[rank].scratchSlots + count);
-      });
-  for (uint32_t i : order)
-    places[i] =
-        planArrival(index, sends[i], payloads[i], {Buffer::Scratch, apart[i]});
+  auto allocate = [&](unsigned rank, uint32_t count) {
+    return newScratch(rank, count).index;
+  };
+  std::vector<uint32_t> apart =
+      landingSlots(sends, order, perSegment, allocate,
+                   [&](const Send &send) { return waiting.waits(send); });
+  for (uint32_t i : order) {
+    const Send &send = sends[i];
+    Slot place = waiting.waits(send)
+                     ? waitingPlace(send.dst, send.chunk, payloads[i].first)
+                     : Slot{Buffer::Scratch, apart[i]};
+    places[i] = planArrival(index, send, payloads[i], place);
+  }
   for (size_t i = 0; i < sends.size(); ++i) {
     const Send &send = sends[i];
     add(channelOf(send), {index, Phase::Move, send.transport, send.chunk, 1,
@@ -425,52 +487,8 @@ void Planner::enterInputs(unsigned rank) {
       addLocal(rank, 0, Phase::Stage, chunk, input, staged);
       input = staged;
     }
-    state.input = state.current = pack(input);
-    state.contributors = 1;
-  }
-}
-
-void Planner::dropUnread() {
-  // Readers of each slot of scratch, by rank and slot; and who writes it.
-  using SlotKey = std::pair<unsigned, unsigned>;
-  llvm::DenseMap<SlotKey, unsigned> readers;
-  llvm::DenseMap<SlotKey, std::pair<unsigned, PlannedTransfer *>> writers;
-  auto forEachRead = [](unsigned rank, const PlannedTransfer &transfer,
-                        auto visit) {
-    for (const std::optional<Slot> &slot :
-         {std::optional(transfer.src), transfer.rhs})
-      if (slot && slot->buffer == Buffer::Scratch)
-        visit(SlotKey{rank, slot->index});
-  };
-  for (auto [number, rank] : llvm::enumerate(ranks))
-    for (auto &[peer, channel] : rank.channels)
-      for (PlannedTransfer &transfer : channel.transfers) {
-        forEachRead(number, transfer, [&](SlotKey slot) { ++readers[slot]; });
-        if (transfer.dst.buffer == Buffer::Scratch)
-          writers[{peer, transfer.dst.index}] = {unsigned(number), &transfer};
-      }
-  std::vector<SlotKey> unread;
-  for (auto &[slot, writer] : writers)
-    if (!readers.lookup(slot))
-      unread.push_back(slot);
-  llvm::DenseSet<const PlannedTransfer *> dropped;
-  while (!unread.empty()) {
-    auto [rank, transfer] = writers.at(unread.back());
-    unread.pop_back();
-    dropped.insert(transfer);
-    forEachRead(rank, *transfer, [&](SlotKey slot) {
-      if (--readers[slot] == 0 && writers.contains(slot))
-        unread.push_back(slot);
-    });
-  }
-  for (PlannedRank &rank : ranks) {
-    for (auto &[peer, channel] : rank.channels)
-      llvm::erase_if(channel.transfers, [&](const PlannedTransfer &transfer) {
-        return dropped.contains(&transfer);
-      });
-    std::erase_if(rank.channels, [](const auto &entry) {
-      return entry.second.transfers.empty();
-    });
+    state.input = pack(input);
+    state.current = {state.input, 1, rank};
   }
 }
 

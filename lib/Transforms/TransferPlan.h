@@ -80,6 +80,8 @@ struct TransferPlanOptions {
   bool throughScratch = false;
   bool eager = false;
   bool ll = false;
+  /// All ranks sum a chunk up in one order, where the schedule allows it.
+  bool isOneOrder = false;
 };
 
 /// The transfers of all ranks for a schedule. Emits an error and fails if a
@@ -93,6 +95,10 @@ inline bool isSameLink(const Send &a, const Send &b) {
   return a.src == b.src && a.dst == b.dst;
 }
 
+/// Drops the transfers to scratch that nobody reads, and those that only such
+/// transfers have read.
+void dropUnread(std::vector<PlannedRank> &ranks);
+
 /// The sends of `step` link by link, and by chunk for each link. What does not
 /// say by whom it is moved is pushed.
 std::vector<Send> sortedSends(StepOp step);
@@ -104,11 +110,13 @@ std::vector<uint32_t> orderOfArrivals(const std::vector<Send> &sends);
 /// ranks have, by number; `allocate` returns the first of `count` new slots of
 /// a rank. Arrivals of one chunk are at even distances, so that one reduction
 /// can have all of them as terms. What one rank sends of chunks that follow
-/// each other is side by side, so that one transfer can move it.
+/// each other is side by side, so that one transfer can move it. Those for
+/// which `hasPlace` is true get none.
 std::vector<uint32_t> landingSlots(
     const std::vector<Send> &sends, const std::vector<uint32_t> &order,
     unsigned perSegment,
-    llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate);
+    llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate,
+    llvm::function_ref<bool(const Send &)> hasPlace);
 
 } // namespace sccl::coll
 

@@ -192,7 +192,6 @@ def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
         _library.REDUCTIONS if reducing else [],
         # What peers do with memory that they reach, and with any other.
         variant=["pull" if reducing else "push", "scratch", "dma"],
-        identical=collective == "all_reduce",
         alpha=ALPHA,
         bandwidth=BANDWIDTH,
     )

@@ -191,21 +191,21 @@ coll.schedule @sum of all_reduce on @line3 chunks = 1 {
 // CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[0] step = 0
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }
-// CHECK-NEXT:     coll.rank 1 scratch = 3 {
+// CHECK-NEXT:     coll.rank 1 scratch = 7 {
 // CHECK-NEXT:       coll.channel to 0 {
 // CHECK-NEXT:         coll.put chunk 0 from output[0] to output[0] step = 2
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[1] step = 0{{$}}
-// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[1], scratch[2] to output[0] step = 1 final{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to scratch[3] step = 0{{$}}
+// CHECK-NEXT:         coll.local_reduce chunk 0 from scratch[3], scratch[6] to output[0] step = 1 final
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
-// CHECK-NEXT:         coll.put chunk 0 from scratch[1] to scratch[0] step = 1
+// CHECK-NEXT:         coll.put chunk 0 from scratch[3] to scratch[0] step = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:     }
-// CHECK-NEXT:     coll.rank 2 scratch = 1 {
+// CHECK-NEXT:     coll.rank 2 scratch = 3 {
 // CHECK-NEXT:       coll.channel to 1 {
-// CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[2] step = 1
+// CHECK-NEXT:         coll.put chunk 0 from input[0] to scratch[6] step = 1
 // CHECK-NEXT:       }
 // CHECK-NEXT:       coll.channel to 2 {
 // CHECK-NEXT:         coll.local_reduce chunk 0 from input[0], scratch[0] to output[0] step = 1 final{{$}}

@@ -431,8 +431,8 @@ static int compilePlanHere(PlanCompileRequest request) {
   }
   if (!builder.hasSchedules())
     return fail(
-        "--identical leaves no schedule: in none do all ranks reduce in "
-        "the same order");
+        "no schedule is left: in none do all ranks reduce in the same order; "
+        "--order=any takes them all the same");
   plan::Plan plan = builder.finish();
   if (!reduces(plan.manifest, findOfReductions(request.given)))
     return BadInput;

@@ -76,11 +76,11 @@ static cl::opt<double>
                      "best so far is printed"),
             cl::sub(planCommand()));
 static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
-static cl::opt<bool>
-    identical("identical",
-              cl::desc("Take only programs in which all ranks get "
-                       "bit-identical reductions"),
-              cl::sub(planCommand()));
+static cl::opt<SumOrder>
+    order("order",
+          cl::desc("Order of summation: same, in which all ranks get the same "
+                   "bits, or any (default: same)"),
+          cl::init(SumOrder::Same), cl::sub(planCommand()));
 static cl::opt<unsigned>
     smBudget("sm-budget",
              cl::desc("Multiprocessors of a GPU that a collective may take, a "
@@ -277,7 +277,8 @@ static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
 /// The options of all programs that are tried.
 static LoweringOptions loweringOptions() {
   LoweringOptions options = lowering.get();
-  options.identical = identical;
+  options.sumOrder = order;
+  options.sumOrder = orderFor(options);
   options.smBudget = smBudget;
   return options;
 }

@@ -55,6 +55,12 @@ enum class CodeShapeChoice {
   Table,    ///< as a table, and a loop over it
 };
 
+/// What is asked of the order in which ranks reduce.
+enum class SumOrder {
+  Any,
+  Same, ///< all ranks that end with a chunk reduce it in one order
+};
+
 // Reads an option's text into `value`. Returns what is wrong with it, with what
 // is expected instead; nothing if it was read.
 std::optional<std::string> readOption(llvm::StringRef text,
@@ -63,6 +69,7 @@ std::optional<std::string> readOption(llvm::StringRef text,
                                       LinkTransports &value);
 std::optional<std::string> readOption(llvm::StringRef text,
                                       CodeShapeChoice &value);
+std::optional<std::string> readOption(llvm::StringRef text, SumOrder &value);
 std::optional<std::string> readOption(llvm::StringRef text, Element &value);
 std::optional<std::string> readOption(llvm::StringRef text, Reduction &value);
 
@@ -71,6 +78,7 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, TransportChoice value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const LinkTransports &value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, CodeShapeChoice value);
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, SumOrder value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Element value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Reduction value);
 
@@ -89,6 +97,13 @@ template <typename T> std::string optionText(const T &value) {
 /// Whether each step is a kernel of its own: as asked for, or because copy
 /// engines, which set no flags, move something.
 bool runsBySteps(const LoweringOptions &options);
+
+/// True if results depend on the order in which ranks reduce: those of sums,
+/// products and averages of floats.
+bool dependsOnOrder(Element element, Reduction reduction);
+
+/// The order of summation that `options` ask for: any where none matters.
+SumOrder orderFor(const LoweringOptions &options);
 
 /// What the same code is to reduce: each of these types in each of these ways.
 /// Where a list is empty, what LoweringOptions say.
@@ -111,13 +126,12 @@ enum class OptionGroup {
 
 /// A field of LoweringOptions as an option.
 struct LoweringOptionRow {
-  using Member =
-      std::variant<bool LoweringOptions::*, unsigned LoweringOptions::*,
-                   uint64_t LoweringOptions::*, double LoweringOptions::*,
-                   TransportChoice LoweringOptions::*,
-                   LinkTransports LoweringOptions::*,
-                   CodeShapeChoice LoweringOptions::*,
-                   Element LoweringOptions::*, Reduction LoweringOptions::*>;
+  using Member = std::variant<
+      bool LoweringOptions::*, unsigned LoweringOptions::*,
+      uint64_t LoweringOptions::*, double LoweringOptions::*,
+      TransportChoice LoweringOptions::*, LinkTransports LoweringOptions::*,
+      CodeShapeChoice LoweringOptions::*, SumOrder LoweringOptions::*,
+      Element LoweringOptions::*, Reduction LoweringOptions::*>;
   Member member;
   const char *word;
   const char *description;
@@ -161,6 +175,10 @@ class parser<sccl::LinkTransports>
 template <>
 class parser<sccl::CodeShapeChoice>
     : public sccl::WordParser<sccl::CodeShapeChoice> {
+  using WordParser::WordParser;
+};
+template <>
+class parser<sccl::SumOrder> : public sccl::WordParser<sccl::SumOrder> {
   using WordParser::WordParser;
 };
 template <>

@@ -93,9 +93,11 @@ def Lowering_ll
                      "Send words of data and launch number in place of flags: "
                      "for small messages. Implies through-scratch and "
                      "double-buffer">;
-def Lowering_identical
-    : LoweringOption<"identical", "identical", "bool", "false", "Program",
-                     "Fail unless all ranks get bit-identical reductions">;
+def Lowering_sumOrder
+    : LoweringOption<"sumOrder", "order", "::sccl::SumOrder",
+                     "::sccl::SumOrder::Same", "Program",
+                     "Order of summation: same, in which all ranks get the "
+                     "same bits, or any">;
 def Lowering_blocksPerLink
     : LoweringOption<"blocksPerLink", "blocks-per-link", "unsigned", "0",
                      "GPU", "Thread blocks for each link, up to 64; 0 means as "
@@ -165,7 +167,7 @@ defvar Lowering_all = [
   Lowering_pieces, Lowering_pieceDistance, Lowering_pieceRounds,
   Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
-  Lowering_doubleBuffer, Lowering_ll, Lowering_identical,
+  Lowering_doubleBuffer, Lowering_ll, Lowering_sumOrder,
   Lowering_blocksPerLink, Lowering_smBudget, Lowering_element, Lowering_reduction,
   Lowering_codeShape, Lowering_blockSize, Lowering_virtualRanks,
   Lowering_residency, Lowering_residentBlocks, Lowering_audit,

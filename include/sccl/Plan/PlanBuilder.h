@@ -116,9 +116,9 @@ public:
   /// same collective, root, ranks and topology as those before it, is equal to
   /// one of them without naming ways of its own, or cannot be compiled for all
   /// targets. Of programs with the same code, the plan gets the first. A
-  /// schedule whose name is taken becomes NAME_1, NAME_2, ... If reductions
-  /// must be identical, ways in which they are not are left out, and a remark
-  /// says so.
+  /// schedule whose name is taken becomes NAME_1, NAME_2, ... Where
+  /// all ranks must reduce in one order, ways in which they do not are left
+  /// out, and a remark says so.
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// Adds the one schedule or program in `module`, lowered as the options say
@@ -154,10 +154,9 @@ private:
                                    const coll::Problem &problem);
   std::vector<PlannedWay> waysToLower(coll::ScheduleOp op, const Cut &cut,
                                       uint64_t ranges) const;
-  mlir::LogicalResult
-  dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
-                   mlir::ModuleOp module, std::vector<PlannedWay> &ways,
-                   bool isNamed, const Collective &collective) const;
+  void dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
+                        mlir::ModuleOp module, std::vector<PlannedWay> &ways,
+                        bool isNamed, const Collective &collective) const;
   std::optional<unsigned> findKnown(unsigned chunks,
                                     const Digest &digest) const;
   void makeNameUnique(coll::ScheduleOp schedule) const;

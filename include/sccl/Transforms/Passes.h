@@ -30,7 +30,7 @@ bool isRight(ScheduleOp schedule);
 /// True if coll-check-program accepts `program`, which must pass MLIR's
 /// verifier. Emits nothing and leaves the context alone: others may work with
 /// both meanwhile, as long as `program` stays as it is.
-bool isRight(ProgramOp program, const Collective &collective, bool identical);
+bool isRight(ProgramOp program, const Collective &collective, SumOrder order);
 
 /// True if `program`, which must be right, is right also when send and receive
 /// buffers overlap, see Collective::hasInPlaceLayout (check H4). Likewise emits

@@ -222,6 +222,11 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     first step lands in scratch, which needs no handshake before, and all else
     where it belongs.
 
+    With `order` same, ranks that complete one sum add it up in one order, where
+    the schedule allows it: what arrives once the value is not sent any more
+    waits until all is there, and is added in the order of the least ranks that
+    have contributed to each part. See docs/Numerics.md.
+
     With `ll`, which implies both, scratch holds LL words. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
     on sends that are not pushed. See docs/Rationale/LL.md.
@@ -235,7 +240,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
   }];
   let options = [
     Lowering_blocksPerLink, Lowering_throughScratch, Lowering_doubleBuffer,
-    Lowering_ll
+    Lowering_ll, Lowering_sumOrder
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -419,9 +424,9 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
         makes them complete and is not `final` (A1);
       - a rank that may return before its output is complete, or while another
         rank reads or writes its buffers (H1);
-      - with `identical`, a chunk that two ranks end with after combining it in
-        different orders, so that floats may differ (T1). See
-        docs/Rationale/ElementTypes.md;
+      - unless `order` is any, a chunk that two ranks end with after combining
+        it in different orders, so that floats may differ (T1). See
+        docs/Numerics.md;
       - with `in-place`, any of this when the send and the receive buffer of each
         rank overlap as in NCCL's collectives in place, or that they have no such
         overlap, as in an all_to_all (H4).
@@ -432,7 +437,7 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
     Example: test/Transforms/check-program.mlir.
   }];
   let options = [
-    Lowering_identical,
+    Lowering_sumOrder,
     Option<"inPlace", "in-place", "bool", "false",
            "Require that the program works in place">,
   ];
