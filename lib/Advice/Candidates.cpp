@@ -10,6 +10,7 @@
 #include "Blockwise.h"
 #include "GrownTrees.h"
 
+#include "sccl/Model/GatheredSums.h"
 #include "sccl/Solver/Makers.h"
 #include "sccl/Solver/Pipelined.h"
 
@@ -368,6 +369,31 @@ static Result<bool> isOneStepAll(const Topology &topology,
   return found.frontier.complete;
 }
 
+/// All_reduces in which each rank gets all inputs, which no load of the
+/// frontier shows: for few bytes, and since few others of few steps have all
+/// ranks sum up in one order.
+static void addGatheredSums(const Fabric &fabric,
+                            const CollectiveFamily &family,
+                            FrontierOptions options,
+                            std::vector<Candidate> &candidates) {
+  unsigned ranks = fabric.topology.numRanks();
+  if (family.kind != CollectiveKind::AllReduce || ranks > fewRanks)
+    return;
+  CollectiveFamily gather{CollectiveKind::AllGather, 0, family.groups};
+  Result<Frontier> frontier = searchFrontier(fabric.topology, gather, options);
+  if (!frontier)
+    return;
+  for (const FrontierPoint &point : frontier->points) {
+    Result<Collective> collective = gather.make(ranks, point.chunks);
+    if (!collective)
+      continue;
+    Result<Implementation> sum =
+        sumOnArrival({std::move(*collective), point.schedule.get()});
+    if (sum)
+      candidates.push_back(candidateOf(std::move(*sum), std::nullopt, fabric));
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // All of them
 //===----------------------------------------------------------------------===//
@@ -417,6 +443,7 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
     if (!frontier)
       return Error{frontier.error()};
     found.frontier = std::move(*frontier);
+    addGatheredSums(fabric, family, few, candidates);
   }
   addPoints(fabric, family, found.frontier, candidates, pipelined);
   found.candidates = together(std::move(candidates), pipelined.take());
