@@ -46,7 +46,7 @@ public:
   void enter(const Send &send);
   void finish();
 
-  /// True if `send.dst` completes sums of `chunk` in the common order.
+  /// True if `rank` sums up `chunk` in the common order.
   bool isOrdered(unsigned rank, uint32_t chunk) const {
     return isNeeded() && sumsOf[chunk] > 1 && endsInSum[placeOf(rank, chunk)];
   }

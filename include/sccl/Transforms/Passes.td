@@ -223,9 +223,9 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     where it belongs.
 
     With `order` same, ranks that complete one sum add it up in one order, where
-    the schedule allows it: what arrives once the value is not sent any more
-    waits until all is there, and is added in the order of the least ranks that
-    have contributed to each part. See docs/Numerics.md.
+    the schedule allows it: what arrives waits until the value is sent on or
+    complete, and is added in the order of the least ranks that have contributed
+    to each part. See docs/Numerics.md.
 
     With `ll`, which implies both, scratch holds LL words. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
