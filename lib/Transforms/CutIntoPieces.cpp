@@ -59,7 +59,25 @@ struct CutIntoPiecesPass : coll::impl::CutIntoPiecesBase<CutIntoPiecesPass> {
         declareCollective(builder, op, result->collective, name);
     exportSchedule(builder, op.getLoc(), name, op.getTopology(), collective,
                    result->schedule);
+    std::string whole = problem->collective.name();
     op.erase();
+    return collective.name() == whole ? success()
+                                      : keepName(whole, collective.name());
+  }
+
+  /// Lets the collective of the pieces have the name of the one that was cut,
+  /// unless others use that: it is the same, of other chunks.
+  LogicalResult keepName(StringRef whole, StringRef inPieces) {
+    ModuleOp module = getOperation();
+    Operation *cut = module.lookupSymbol(whole);
+    if (!cut || !SymbolTable::symbolKnownUseEmpty(cut, module))
+      return success();
+    cut->erase();
+    Operation *added = module.lookupSymbol(inPieces);
+    auto name = StringAttr::get(&getContext(), whole);
+    if (failed(SymbolTable::replaceAllSymbolUses(added, name, module)))
+      return failure();
+    SymbolTable::setSymbolName(added, name);
     return success();
   }
 };
