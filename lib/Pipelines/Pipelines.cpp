@@ -76,11 +76,16 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
+  addLowering(manager, options, orderFor(options));
+}
+
+void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options,
+                       SumOrder asked) {
   addPieces(manager, options.pieces, options);
   manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
   manager.addNestedPass<coll::ProgramOp>(
-      coll::createCheckProgram({.sumOrder = orderFor(options)}));
+      coll::createCheckProgram({.sumOrder = asked}));
 }
 
 LoweringOptions sccl::messageLowering(LoweringOptions options) {

@@ -194,6 +194,7 @@ RandomCase test::makeCase(Random &random, unsigned maxRanks) {
                             chunks + 1, 3 * 64u, random() % 5000ull};
   made->elements = sizes[random() % std::size(sizes)];
   made->inPlace = once(random, 3);
+  chooseOrder(*made);
   return *made;
 }
 
@@ -214,6 +215,8 @@ std::string test::describe(const RandomCase &given) {
   if (options.pieces != plain.pieces)
     os << " --pieces=" << options.pieces
        << " --piece-distance=" << options.pieceDistance;
+  if (options.sumOrder != plain.sumOrder)
+    os << " --order=" << options.sumOrder;
   for (auto [member, word] :
        {std::pair(&LoweringOptions::steps, "steps"),
         std::pair(&LoweringOptions::throughScratch, "through-scratch"),

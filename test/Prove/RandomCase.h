@@ -45,6 +45,9 @@ struct RandomCase {
 /// `checkSchedule`, and its options are among those that can be had.
 RandomCase makeCase(Random &random, unsigned maxRanks);
 
+/// Asks for no order of summation if ranks cannot have one.
+void chooseOrder(RandomCase &given);
+
 /// A schedule that somebody in a hurry writes: in each step some links bring
 /// what their ends lack, needed or not, until all have what they are to have.
 /// `collective` must not reduce.

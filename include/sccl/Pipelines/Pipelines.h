@@ -40,8 +40,11 @@ void addPieces(mlir::OpPassManager &manager, unsigned pieces,
 /// Appends what makes synchronized, checked programs of schedules:
 /// `addPieces`, check-schedule, choose-transport, lower-schedule,
 /// fuse-reductions, then insert-flag-sync and remove-redundant-sync or
-/// insert-step-barriers, and check-program.
+/// insert-step-barriers, and check-program, for the order that `options` ask
+/// for or for `asked`.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
+void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options,
+                 SumOrder asked);
 
 /// The same from choose-transport on and without check-program, for those who
 /// check meanwhile.
