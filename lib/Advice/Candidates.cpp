@@ -307,18 +307,16 @@ static void addPoints(const Fabric &fabric, const CollectiveFamily &family,
                       PipelinedCandidates &pipelined) {
   const Topology &topology = fabric.topology;
   for (const FrontierPoint &point : frontier.points) {
-    Result<Collective> collective =
-        family.make(topology.numRanks(), point.chunks);
-    if (!collective)
+    Result<Implementation> whole = point.implement(family, topology.numRanks());
+    if (!whole)
       continue;
-    Implementation whole{std::move(*collective), point.schedule.get()};
-    if (whole.schedule.steps.size() > 1 || whole.collective.combining())
-      pipelined.add(overlapped(whole, topology));
+    if (whole->schedule.steps.size() > 1 || whole->collective.combining())
+      pipelined.add(overlapped(*whole, topology));
     std::optional<LowerBound> bound;
     if (point.bound)
       bound = *point.bound;
     candidates.push_back(
-        candidateOf(std::move(whole), std::move(bound), fabric));
+        candidateOf(std::move(*whole), std::move(bound), fabric));
   }
 }
 
@@ -377,19 +375,18 @@ static void addGatheredSums(const Fabric &fabric,
                             FrontierOptions options,
                             std::vector<Candidate> &candidates) {
   unsigned ranks = fabric.topology.numRanks();
-  if (family.kind != CollectiveKind::AllReduce || ranks > fewRanks)
+  if (family.kind != CollectiveKind::AllReduce || ranks > fewRanks ||
+      !isAsked(Maker::gather_sums))
     return;
   CollectiveFamily gather{CollectiveKind::AllGather, 0, family.groups};
   Result<Frontier> frontier = searchFrontier(fabric.topology, gather, options);
   if (!frontier)
     return;
   for (const FrontierPoint &point : frontier->points) {
-    Result<Collective> collective = gather.make(ranks, point.chunks);
-    if (!collective)
+    Result<Implementation> whole = point.implement(gather, ranks);
+    if (!whole)
       continue;
-    Result<Implementation> sum =
-        sumOnArrival({std::move(*collective), point.schedule.get()});
-    if (sum)
+    if (Result<Implementation> sum = sumOnArrival(*whole))
       candidates.push_back(candidateOf(std::move(*sum), std::nullopt, fabric));
   }
 }

@@ -75,15 +75,6 @@ void GatherSums::findGathers(uint64_t work) {
                      : search(problem.topology.reversed());
 }
 
-Result<Implementation>
-GatherSums::implement(const FrontierPoint &gather) const {
-  Result<Collective> collective =
-      gatherFamily().make(problem.topology.numRanks(), gather.chunks);
-  if (!collective)
-    return Error{collective.error()};
-  return Implementation{std::move(*collective), gather.schedule.get()};
-}
-
 std::optional<FrontierPoint>
 GatherSums::makePoint(Result<Implementation> sum,
                       const FrontierPoint &gather) const {
@@ -97,7 +88,8 @@ std::optional<FrontierPoint> GatherSums::addedOnArrival(unsigned steps) const {
   auto gather = std::ranges::find(*gathers, steps, &FrontierPoint::steps);
   if (gather == gathers->end() || !isAddedOnArrival())
     return std::nullopt;
-  Result<Implementation> whole = implement(*gather);
+  Result<Implementation> whole =
+      gather->implement(gatherFamily(), problem.topology.numRanks());
   return makePoint(whole ? sumOnArrival(*whole) : Error{whole.error()},
                    *gather);
 }
@@ -120,8 +112,10 @@ std::optional<FrontierPoint> GatherSums::joined(unsigned steps) const {
   auto best = std::ranges::min_element(pairs, {}, &Pair::cost);
   if (best == pairs.end())
     return std::nullopt;
-  Result<Implementation> before = implement(*best->before),
-                         after = implement(*best->after);
+  const CollectiveFamily family = gatherFamily();
+  unsigned ranks = problem.topology.numRanks();
+  Result<Implementation> before = best->before->implement(family, ranks),
+                         after = best->after->implement(family, ranks);
   if (!before || !after)
     return std::nullopt;
   return makePoint(composeAllReduce(*before, *after), *best->after);

@@ -40,7 +40,6 @@ private:
   bool isAddedOnArrival() const;
   bool mayBeBelow(const Rational &known, unsigned steps, uint64_t work) const;
   void findGathers(uint64_t work);
-  Result<Implementation> implement(const FrontierPoint &gather) const;
   std::optional<FrontierPoint> makePoint(Result<Implementation> sum,
                                          const FrontierPoint &gather) const;
   std::optional<FrontierPoint> addedOnArrival(unsigned steps) const;

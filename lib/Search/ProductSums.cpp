@@ -75,13 +75,12 @@ static FactorParts partsOfComplete(const Topology &factor) {
 static void addGather(const Topology &factor, const FrontierPoint &point,
                       FactorParts &parts) {
   unsigned ranks = factor.numRanks();
-  Result<Collective> collective =
-      Collective::make(CollectiveKind::AllGather, ranks, point.chunks);
-  if (!collective)
+  Result<Implementation> gather =
+      point.implement({CollectiveKind::AllGather}, ranks);
+  if (!gather)
     return;
-  Implementation gather{std::move(*collective), point.schedule.get()};
-  Result<Implementation> scatter = invert(gather);
-  Result<Implementation> both = composeAllReduce(gather, gather);
+  Result<Implementation> scatter = invert(*gather);
+  Result<Implementation> both = composeAllReduce(*gather, *gather);
   if (!scatter || !both)
     return;
   unsigned chunks = point.chunks * ranks;
@@ -89,7 +88,7 @@ static void addGather(const Topology &factor, const FrontierPoint &point,
       makePart(factor, both->collective.chunks(), std::move(both->schedule)));
   parts.scattered.push_back(
       {makePart(factor, chunks, std::move(scatter->schedule)),
-       makePart(factor, chunks, std::move(gather.schedule))});
+       makePart(factor, chunks, std::move(gather->schedule))});
 }
 
 /// Of few ranks, so that a short search does.

@@ -38,6 +38,14 @@ const Schedule &LazySchedule::get() const {
   return state->schedule;
 }
 
+Result<Implementation> FrontierPoint::implement(const CollectiveFamily &family,
+                                                unsigned numRanks) const {
+  Result<Collective> collective = family.make(numRanks, chunks);
+  if (!collective)
+    return Error{collective.error()};
+  return Implementation{std::move(*collective), schedule.get()};
+}
+
 Result<Implementation> sccl::writeOut(const TreePoint &point,
                                       const CollectiveFamily &family,
                                       unsigned numRanks) {

@@ -121,6 +121,11 @@ struct FrontierPoint {
   bool optimal = false;
 
   Rational bandwidth() const { return Rational(rounds, chunks); }
+  /// The point of a frontier of `family` on `numRanks` ranks as an
+  /// implementation, its schedule written out. Fails where
+  /// CollectiveFamily::make does.
+  Result<Implementation> implement(const CollectiveFamily &family,
+                                   unsigned numRanks) const;
 };
 
 /// What trees come to with as many chunks as their fractions need: more than
