@@ -21,10 +21,9 @@ struct Found {
 };
 
 /// The frontier of `family` on `topology`, its points also in pieces that
-/// follow each other, and pipelined schedules of small loads, and sums of
-/// gathered inputs. Takes half of
-/// what is left of the time of `deadline`, if it has a limit, whatever
-/// `options` say. Fails where searchFrontier does.
+/// follow each other, pipelined schedules of small loads, and sums of gathered
+/// inputs. Takes half of what is left of the time of `deadline`, if it has a
+/// limit, whatever `options` say. Fails where searchFrontier does.
 Result<Found> findCandidates(const Fabric &fabric,
                              const CollectiveFamily &family,
                              const FrontierOptions &options,

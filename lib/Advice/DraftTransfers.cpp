@@ -90,20 +90,17 @@ DraftTransfers::DraftTransfers(const Topology &topology,
       eager(options.doubleBuffer), ll(options.ll),
       states(size_t(collective.numRanks()) * collective.numChunks()) {
   if (options.sumOrder == SumOrder::Same)
-    orderedSums = OrderedSums(collective);
+    orderedSums = OrderedSums(collective, schedule);
 }
 
 void DraftTransfers::countSends() {
   for (uint32_t step = 0; step < schedule.steps.size(); ++step)
     for (const Send &send : schedule.steps[step].sends) {
-      orderedSums.enter(send);
       if (send.action != SendAction::Keep)
         ++held(send.dst, send.chunk).arrivalsLeft;
       if (!send.carriesInputOnly())
         held(send.src, send.chunk).lastSent = step;
     }
-  if (orderedSums.isNeeded())
-    orderedSums.finish();
 }
 
 /// What no arrival replaces is copied to the output.

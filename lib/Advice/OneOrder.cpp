@@ -17,23 +17,14 @@ using namespace sccl;
 using namespace sccl::advice;
 
 bool advice::mayDifferInOrder(const Implementation &implementation) {
-  OrderedSums sums(implementation.collective);
-  if (!sums.isNeeded())
-    return false;
-  bool sendsKept = false;
-  for (const Step &step : implementation.schedule.steps)
-    for (const Send &send : step.sends) {
-      sums.enter(send);
-      sendsKept |= send.kept != 0;
-    }
-  sums.finish();
-  return sendsKept || sums.isAnyOrdered();
+  return OrderedSums(implementation.collective, implementation.schedule)
+      .mayDiffer();
 }
 
 bool advice::isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                           const Implementation &implementation,
                           const LoweringOptions &options) {
-  if (!mayDifferInOrder(implementation))
+  if (options.sumOrder == SumOrder::Any || !mayDifferInOrder(implementation))
     return true;
   const auto &[collective, schedule] = implementation;
   mlir::OwningOpRef<mlir::ModuleOp> module = coll::exportModule(

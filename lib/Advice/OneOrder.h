@@ -17,8 +17,8 @@ namespace sccl::advice {
 /// they do so in one order.
 bool mayDifferInOrder(const Implementation &implementation);
 
-/// True if all ranks end with one sum of each chunk in the program that
-/// `implementation` is lowered to with `options`.
+/// True if `options` ask for no order, or all ranks end with one sum of each
+/// chunk in the program that `implementation` is lowered to with them.
 bool isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                   const Implementation &implementation,
                   const LoweringOptions &options);

@@ -20,8 +20,19 @@ OrderedSums::OrderedSums(const Collective &collective)
   sumsOf.resize(collective.numChunks());
 }
 
+OrderedSums::OrderedSums(const Collective &collective, const Schedule &schedule)
+    : OrderedSums(collective) {
+  if (!isNeeded())
+    return;
+  for (const Step &step : schedule.steps)
+    for (const Send &send : step.sends)
+      enter(send);
+  finish();
+}
+
 void OrderedSums::enter(const Send &send) {
-  if (isNeeded() && send.action != SendAction::Keep)
+  sendsKept |= send.kept != 0;
+  if (send.action != SendAction::Keep)
     endsInSum[placeOf(send.dst, send.chunk)] =
         send.action == SendAction::Reduce;
 }

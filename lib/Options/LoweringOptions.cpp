@@ -158,14 +158,24 @@ llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, Reduction value) {
   return os << toString(value);
 }
 
-bool sccl::dependsOnOrder(Element element, Reduction reduction) {
+/// True if results depend on the order in which ranks reduce: those of sums,
+/// products and averages of floats.
+static bool dependsOnOrder(Element element, Reduction reduction) {
   return elementType(element).isFloat() && reduction != Reduction::Min &&
          reduction != Reduction::Max;
 }
 
-SumOrder sccl::orderFor(const LoweringOptions &options) {
-  return dependsOnOrder(options.element, options.reduction) ? options.sumOrder
-                                                            : SumOrder::Any;
+SumOrder sccl::orderFor(const LoweringOptions &options, ReductionSet set) {
+  if (set.elements.empty())
+    set.elements = {options.element};
+  if (set.reductions.empty())
+    set.reductions = {options.reduction};
+  bool depends = llvm::any_of(set.elements, [&](Element element) {
+    return llvm::any_of(set.reductions, [&](Reduction reduction) {
+      return dependsOnOrder(element, reduction);
+    });
+  });
+  return depends ? options.sumOrder : SumOrder::Any;
 }
 
 bool sccl::runsBySteps(const LoweringOptions &options) {

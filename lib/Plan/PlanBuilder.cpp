@@ -36,13 +36,8 @@ using namespace sccl;
 
 /// `request`, for any order of summation if no result depends on it.
 static PlanRequest withOrder(PlanRequest request) {
-  bool isNeeded = llvm::any_of(request.elements, [&](Element element) {
-    return llvm::any_of(request.reductions, [&](Reduction reduction) {
-      return dependsOnOrder(element, reduction);
-    });
-  });
-  if (!isNeeded)
-    request.lowering.sumOrder = SumOrder::Any;
+  request.lowering.sumOrder =
+      orderFor(request.lowering, {request.elements, request.reductions});
   return request;
 }
 

@@ -11,7 +11,6 @@
 #include "sccl/ABI/MessageTable.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/OrderedSums.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Pipelines/Ways.h"
 #include "sccl/Plan/PlanBuilder.h"
@@ -103,27 +102,6 @@ PlanBuilder::waysToLower(coll::ScheduleOp op, const Cut &cut,
   return ways;
 }
 
-/// True if several ranks form one sum in `schedule`, so that only its programs
-/// tell whether they do so in one order.
-static bool mayDifferInOrder(coll::ScheduleOp schedule,
-                             const Collective &collective) {
-  OrderedSums sums(collective);
-  if (!sums.isNeeded())
-    return false;
-  bool sendsKept = false;
-  for (auto step : schedule.getBody().getOps<coll::StepOp>())
-    for (auto op : step.getBody().getOps<coll::SendOpInterface>()) {
-      Send send = coll::importSend(op);
-      sendsKept |= send.kept != 0;
-      op.forEachChunk([&](uint32_t chunk) {
-        send.chunk = chunk;
-        sums.enter(send);
-      });
-    }
-  sums.finish();
-  return sendsKept || sums.isAnyOrdered();
-}
-
 /// Removes the ways in which ranks reduce in several orders, unless any order
 /// will do, and remarks which. Of a schedule that does not name its ways, and
 /// of one whose messages would do so, none is left then.
@@ -132,7 +110,7 @@ void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
                                    std::vector<PlannedWay> &ways, bool isNamed,
                                    const Collective &collective) const {
   if (request.lowering.sumOrder == SumOrder::Any ||
-      !mayDifferInOrder(op, collective))
+      !coll::importOrder(op, collective).mayDiffer())
     return;
   auto differs = [&](StringRef name, const LoweringOptions &options) {
     std::string orders = findOrders(module, options, check, collective);

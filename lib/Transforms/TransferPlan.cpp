@@ -53,7 +53,7 @@ public:
     if (failed(countSends()))
       return failure();
     if (isOneOrder)
-      findOrder();
+      waiting.setOrder(importOrder(schedule, collective));
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       enterInputs(rank);
     if (failed(planSteps()))
@@ -119,7 +119,6 @@ private:
   /// Finds which ranks ever have which chunks, and counts arrivals. Fails if a
   /// rank sends what it never has.
   LogicalResult countSends();
-  void findOrder();
   /// Notes, through scratch, what peers pull and until when chunks are sent on.
   /// Fails for the first rank that sends what it never has.
   LogicalResult noteSenders();
@@ -291,16 +290,6 @@ LogicalResult Planner::noteSenders() {
       lastSent[pairs.number(send.src, send.chunk)] = step;
   });
   return wrong ? refuseSender(*wrong) : success();
-}
-
-void Planner::findOrder() {
-  OrderedSums order(collective);
-  if (!order.isNeeded())
-    return;
-  forEachSend(0, ranks.size(),
-              [&](unsigned /*step*/, const Send &send) { order.enter(send); });
-  order.finish();
-  waiting.setOrder(std::move(order));
 }
 
 ChunkValue Planner::sumOfKept(unsigned index, const Send &send) {

@@ -126,8 +126,8 @@ Result<Advice> adviseByDrafts(mlir::MLIRContext &context, const Fabric &fabric,
 /// What one implementation takes for each of `sizes`, in the number of pieces
 /// and the way of lowering that are fastest: for what others would run, to
 /// compare with; in any order of summation if ranks cannot have the same.
-/// Bounds are 0. Nothing is simulated any more once `limits` are
-/// used up. Fails where `advise` does.
+/// Bounds are 0. Nothing is simulated any more once `limits` are used up. Fails
+/// where `advise` does.
 Result<std::vector<SizeAdvice>> timesOf(mlir::MLIRContext &context,
                                         const Fabric &fabric,
                                         const Implementation &implementation,

@@ -35,25 +35,28 @@ class OrderedSums {
 public:
   /// Nothing waits.
   OrderedSums() = default;
-  /// Takes sends of `collective`, which has to outlive this.
+  /// Takes sends of `collective`, which has to outlive this, by enter().
   explicit OrderedSums(const Collective &collective);
+  /// Takes those of `schedule`.
+  OrderedSums(const Collective &collective, const Schedule &schedule);
 
   /// False if nothing waits, whatever is sent.
   bool isNeeded() const { return !endsInSum.empty(); }
 
-  /// Enters a send, after those of earlier steps. After the last one comes
-  /// finish().
+  /// Enters a send, if that is needed, after those of earlier steps. After the
+  /// last one comes finish().
   void enter(const Send &send);
   void finish();
 
+  /// True if several ranks form one sum, so that only a program tells whether
+  /// they do so in one order.
+  bool mayDiffer() const {
+    return sendsKept || std::ranges::any_of(
+                            sumsOf, [](uint32_t ranks) { return ranks > 1; });
+  }
   /// True if `rank` sums up `chunk` in the common order.
   bool isOrdered(unsigned rank, uint32_t chunk) const {
     return isNeeded() && sumsOf[chunk] > 1 && endsInSum[placeOf(rank, chunk)];
-  }
-  /// True if some rank does so for some chunk.
-  bool isAnyOrdered() const {
-    return std::ranges::any_of(sumsOf,
-                               [](uint32_t ranks) { return ranks > 1; });
   }
   /// True if what `send` brings waits.
   bool waits(const Send &send) const {
@@ -68,6 +71,7 @@ private:
   const Collective *collective = nullptr;
   std::vector<bool> endsInSum;  ///< by place, of a chunk at a rank
   std::vector<uint32_t> sumsOf; ///< ranks that complete one, by chunk
+  bool sendsKept = false;       ///< sums of what ranks keep are sent
 };
 
 } // namespace sccl

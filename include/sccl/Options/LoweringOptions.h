@@ -98,19 +98,16 @@ template <typename T> std::string optionText(const T &value) {
 /// engines, which set no flags, move something.
 bool runsBySteps(const LoweringOptions &options);
 
-/// True if results depend on the order in which ranks reduce: those of sums,
-/// products and averages of floats.
-bool dependsOnOrder(Element element, Reduction reduction);
-
-/// The order of summation that `options` ask for: any where none matters.
-SumOrder orderFor(const LoweringOptions &options);
-
 /// What the same code is to reduce: each of these types in each of these ways.
 /// Where a list is empty, what LoweringOptions say.
 struct ReductionSet {
   std::vector<Element> elements;
   std::vector<Reduction> reductions;
 };
+
+/// The order of summation that `options` ask for: any where nothing of `set`
+/// depends on it, as integers, `min` and `max` do not.
+SumOrder orderFor(const LoweringOptions &options, ReductionSet set = {});
 
 /// Which subcommands of the tool take an option.
 enum class OptionGroup {

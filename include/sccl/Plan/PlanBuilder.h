@@ -116,9 +116,9 @@ public:
   /// same collective, root, ranks and topology as those before it, is equal to
   /// one of them without naming ways of its own, or cannot be compiled for all
   /// targets. Of programs with the same code, the plan gets the first. A
-  /// schedule whose name is taken becomes NAME_1, NAME_2, ... Where
-  /// all ranks must reduce in one order, ways in which they do not are left
-  /// out, and a remark says so.
+  /// schedule whose name is taken becomes NAME_1, NAME_2, ... Where all ranks
+  /// must reduce in one order, ways in which they do not are left out, and a
+  /// remark says so.
   llvm::LogicalResult add(mlir::ModuleOp module);
 
   /// Adds the one schedule or program in `module`, lowered as the options say

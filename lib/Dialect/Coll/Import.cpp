@@ -313,6 +313,22 @@ Schedule coll::importSchedule(ScheduleOp op) {
   return schedule;
 }
 
+OrderedSums coll::importOrder(ScheduleOp op, const Collective &collective) {
+  OrderedSums order(collective);
+  if (!order.isNeeded())
+    return order;
+  for (StepOp step : op.getBody().getOps<StepOp>())
+    for (auto sendOp : step.getBody().getOps<SendOpInterface>()) {
+      Send send = importSend(sendOp);
+      sendOp.forEachChunk([&](uint32_t chunk) {
+        send.chunk = chunk;
+        order.enter(send);
+      });
+    }
+  order.finish();
+  return order;
+}
+
 /// The collective that `op` names, on `topology`.
 template <typename OpTy>
 static FailureOr<Collective> importNamedCollective(OpTy op,

@@ -15,8 +15,7 @@
 #define SCCL_DIALECT_COLL_IMPORTEXPORT_H
 
 #include "sccl/Dialect/Coll/Way.h"
-#include "sccl/Model/Collective.h"
-#include "sccl/Model/Schedule.h"
+#include "sccl/Model/OrderedSums.h"
 #include "sccl/Model/Topology.h"
 
 #include "mlir/IR/Builders.h"
@@ -52,6 +51,8 @@ Send importSend(SendOpInterface op);
 /// The sends of `op`, in its order. Numbers of ranks and chunks are not
 /// checked.
 Schedule importSchedule(ScheduleOp op);
+/// The order in which ranks sum up what `op`, of `collective`, sends.
+OrderedSums importOrder(ScheduleOp op, const Collective &collective);
 /// The `ways` of `op`, and back; null if there are none.
 std::vector<Way> importWays(ScheduleOp op);
 mlir::ArrayAttr exportWays(mlir::MLIRContext *context,
