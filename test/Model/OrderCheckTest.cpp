@@ -125,7 +125,8 @@ static bool sendsNodesOnly(const Implementation &sum,
       if (send.payload == SendPayload::Input)
         carried = {send.src};
       send.forEachKept([&](unsigned number) {
-        carried.merge(keptBefore[{from, number}]);
+        const RankSet &part = keptBefore[{from, number}];
+        carried.insert(part.begin(), part.end());
       });
       if (!nodes.contains(carried))
         return false;
