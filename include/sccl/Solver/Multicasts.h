@@ -15,6 +15,7 @@
 #ifndef SCCL_SOLVER_MULTICASTS_H
 #define SCCL_SOLVER_MULTICASTS_H
 
+#include "sccl/Model/SumTree.h"
 #include "sccl/Solver/Trees.h"
 
 namespace sccl {
@@ -26,6 +27,10 @@ public:
   /// Takes what `takes` says: `smallest` has the smallest C of its family.
   /// Looks for the symmetries of both, which takes up to a second.
   MulticastSynthesis(const Topology &topology, const Collective &smallest);
+  /// Takes a collective that combines, and adds up by the trees of `order`,
+  /// which must have some for it: SumOrder::treeOf().
+  MulticastSynthesis(const Topology &topology, const Collective &smallest,
+                     const SumOrder &order);
   ~MulticastSynthesis();
   /// True for collectives that do not combine, and whose inverses do not.
   static bool takes(const Collective &collective);

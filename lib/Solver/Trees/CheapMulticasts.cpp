@@ -13,20 +13,21 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <random>
 
 using namespace sccl;
 using namespace sccl::trees;
 
-std::vector<Multicast> trees::multicastsOf(const Collective &collective) {
+/// `targetsOf` makes the targets of a chunk from the ranks that have it before
+/// and after.
+template <typename Function>
+static std::vector<Multicast> groupChunks(const Collective &collective,
+                                          Function targetsOf) {
   using Ranks = std::vector<unsigned>;
   std::map<std::pair<Ranks, Ranks>, size_t> numbers;
   std::vector<Multicast> result;
   RanksByChunk before(collective.pre()), after(collective.post());
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    Ranks sources = before[chunk], targets;
-    std::ranges::set_difference(after[chunk], sources,
-                                std::back_inserter(targets));
+    Ranks sources = before[chunk], targets = targetsOf(sources, after[chunk]);
     if (targets.empty())
       continue;
     auto [at, isNew] = numbers.try_emplace(
@@ -36,6 +37,21 @@ std::vector<Multicast> trees::multicastsOf(const Collective &collective) {
     result[at->second].chunks.push_back(chunk);
   }
   return result;
+}
+
+std::vector<Multicast> trees::multicastsOf(const Collective &collective) {
+  return groupChunks(collective, [](const auto &before, const auto &after) {
+    std::vector<unsigned> targets;
+    std::ranges::set_difference(after, before, std::back_inserter(targets));
+    return targets;
+  });
+}
+
+std::vector<Multicast> trees::sumsOf(const Collective &collective) {
+  return groupChunks(collective, [](const auto &before, const auto &after) {
+    bool isThere = before.size() == 1 && before == after;
+    return isThere ? std::vector<unsigned>() : after;
+  });
 }
 
 namespace {
@@ -257,8 +273,7 @@ MulticastTree GrowingMulticast::finish() {
   return result;
 }
 
-/// Prices of up to twice as much.
-static SendPrices disturbed(SendPrices prices, std::mt19937 &random) {
+SendPrices trees::disturbed(SendPrices prices, std::mt19937 &random) {
   for (double &value : prices.values)
     value *= 1 + double(random() % 1024) / 1024;
   return prices;

@@ -18,11 +18,13 @@
 #define SCCL_LIB_SOLVER_TREES_CHEAPMULTICASTS_H
 
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/Schedule.h"
 #include "sccl/Model/TreeSchedule.h"
 #include "sccl/Optimize/Deadline.h"
 
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace sccl::trees {
@@ -37,6 +39,9 @@ struct Multicast {
 /// Those of a collective that does not combine, without chunks that nobody
 /// needs elsewhere; in the order of their first chunks.
 std::vector<Multicast> multicastsOf(const Collective &collective);
+/// Those of one that combines: sources are all ranks that contribute, targets
+/// all that get the result, without chunks of which nothing has to be sent.
+std::vector<Multicast> sumsOf(const Collective &collective);
 
 /// What a send costs, by link and step: entry [link * steps + step].
 struct SendPrices {
@@ -47,11 +52,17 @@ struct SendPrices {
   }
 };
 
-/// Sends, each at most once into a rank, by rank and then by step.
+/// Sends in order of steps; of a chunk that is not added up, each at most once
+/// into a rank.
 struct MulticastTree {
   double price;
   std::vector<TreeSend> sends;
+  /// How schedules write them, if they are not plain copies.
+  std::vector<Send> written = {};
 };
+
+/// Prices of up to twice as much.
+SendPrices disturbed(SendPrices prices, std::mt19937 &random);
 
 /// A few trees for `multicast` at `prices`, different ones, the cheapest first:
 /// of `tries` that are grown, all but the first by way of random ranks, or in

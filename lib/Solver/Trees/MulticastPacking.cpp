@@ -8,6 +8,7 @@
 #include "MulticastPacking.h"
 
 #include "Solver/Constants.h"
+#include "SumSymmetries.h"
 #include "TreePacking.h"
 #include "WholeChunks.h"
 
@@ -35,10 +36,29 @@ MulticastProblem::MulticastProblem(const Topology &topology,
                                    const Collective &collective)
     : topology(topology), collective(collective),
       multicasts(multicastsOf(collective)) {
-  unsigned ranks = topology.numRanks();
-  group =
-      largeFreeSubgroup(automorphismGenerators(topology, collective), ranks);
-  generators = spanningElements(group, ranks);
+  useGroup(largeFreeSubgroup(automorphismGenerators(topology, collective),
+                             topology.numRanks()));
+}
+
+MulticastProblem::MulticastProblem(const Topology &topology,
+                                   const Collective &collective,
+                                   const SumOrder &order)
+    : topology(topology), collective(collective),
+      multicasts(sumsOf(collective)) {
+  for (const Multicast &sum : multicasts)
+    sums.push_back(*order.treeOf(unsigned(sum.sources.size())));
+  useGroup(symmetriesOfSums(topology, collective, multicasts, sums));
+}
+
+bool MulticastProblem::isExact() const {
+  return !sums.empty() && std::ranges::all_of(multicasts, [](const auto &sum) {
+    return sum.targets.size() == 1;
+  });
+}
+
+void MulticastProblem::useGroup(std::vector<Permutation> symmetries) {
+  group = std::move(symmetries);
+  generators = spanningElements(group, topology.numRanks());
   std::map<std::pair<std::vector<unsigned>, std::vector<unsigned>>, unsigned>
       numbers;
   for (unsigned i = 0; i < multicasts.size(); ++i)
@@ -60,14 +80,14 @@ MulticastProblem::MulticastProblem(const Topology &topology,
 //===----------------------------------------------------------------------===//
 
 MulticastPacking::MulticastPacking(const MulticastProblem &problem,
-                                   unsigned steps)
-    : problem(problem), steps(steps),
+                                   unsigned steps, Rounds rounds)
+    : problem(problem), steps(steps), kind(rounds),
       orbits(problem.topology, problem.generators, problem.group.size()) {
   for (unsigned i = 0; i < problem.multicasts.size(); ++i)
     if (problem.firsts[i] == i)
       wanted.push_back(i);
   program = std::make_unique<TreeProgram>(problem.topology, orbits, steps,
-                                          Rounds::PerStep, wanted.size());
+                                          rounds, wanted.size());
   for (unsigned demand = 0; demand < wanted.size(); ++demand)
     program->setAmount(demand, int64_t(multicastOf(demand).chunks.size()));
 }
@@ -103,12 +123,21 @@ bool MulticastPacking::price(unsigned demand, const SendPrices &sends,
   const Multicast &multicast = multicastOf(demand);
   double limit = worth - tolerance * std::max(1.0, std::abs(worth));
   bool added = false;
-  for (MulticastTree &tree :
-       cheapTrees(problem.topology, multicast, sends, tries, deadline))
-    if (tree.price < limit)
-      added |=
-          program->add(demand, shareOf(demand),
-                       {multicast.sources.front(), 1, std::move(tree.sends)});
+  std::vector<MulticastTree> found =
+      problem.sums.empty()
+          ? cheapTrees(problem.topology, multicast, sends, tries, deadline)
+          : cheapSums(problem.topology, problem.collective, multicast,
+                      problem.sums[wanted[demand]], sends, tries, deadline);
+  for (MulticastTree &tree : found)
+    if (tree.price < limit &&
+        program->add(demand, shareOf(demand),
+                     {multicast.sources.front(), 1, tree.sends})) {
+      if (problem.sums.empty())
+        for (const TreeSend &send : tree.sends)
+          tree.written.push_back({0, send.src, send.dst});
+      written.push_back(std::move(tree.written));
+      added = true;
+    }
   return added;
 }
 
@@ -118,6 +147,7 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
   prices.worth.assign(program->numDemands(), 1e12);
   // Where few tries give nothing, more may.
   unsigned tries = tuned::fewTries();
+  std::vector<double> values;
   if (program->isTooLarge())
     return std::nullopt;
   while (!deadline.expired()) {
@@ -127,15 +157,22 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
       added |=
           price(demand, sends, prices.worth[demand] * double(shareOf(demand)),
                 tries, deadline);
-    if (!added && tries >= tuned::mostTries())
+    if (!added && (tries >= tuned::mostTries() || problem.isExact()))
       break;
     tries = added ? tuned::fewTries() : tries * tuned::turnGrowth();
     if (!added)
       continue;
-    value = program->solve(deadline);
+    value = problem.sums.empty() ? program->solve(deadline)
+                                 : program->solveOn(deadline);
     if (!value)
       break;
     prices = program->prices();
+    // Sums for many targets never stop to become a little cheaper.
+    values.push_back(*value);
+    size_t turns = values.size(), few = tuned::slowRounds();
+    if (!problem.sums.empty() && !problem.isExact() && turns > few &&
+        values[turns - 1 - few] <= *value * (1 + tuned::slowSumGain()))
+      break;
   }
   return value;
 }
@@ -149,8 +186,9 @@ MulticastSchedule
 MulticastPacking::decode(unsigned pieces, const std::vector<uint64_t> &rounds,
                          const std::vector<int64_t> &counts) const {
   MulticastSchedule result{pieces, {}};
-  for (uint64_t count : rounds)
-    result.schedule.steps.push_back({unsigned(count), {}});
+  result.schedule.steps.resize(steps);
+  for (size_t step = 0; kind == Rounds::PerStep && step < steps; ++step)
+    result.schedule.steps[step].rounds = unsigned(rounds[step]);
   std::vector<uint64_t> next(problem.multicasts.size());
   for (size_t i = 0; i < counts.size(); ++i)
     for (size_t element = 0; element < problem.group.size(); ++element) {
@@ -161,11 +199,20 @@ MulticastPacking::decode(unsigned pieces, const std::vector<uint64_t> &rounds,
         uint64_t place = next[image]++;
         uint32_t chunk = uint32_t(chunks[place / pieces] * uint64_t(pieces) +
                                   place % pieces);
-        for (const TreeSend &send : program->tree(i).sends)
-          result.schedule.steps[send.step].sends.push_back(
-              {chunk, ranks[send.src], ranks[send.dst]});
+        for (size_t j = 0; j < written[i].size(); ++j) {
+          Send send = written[i][j];
+          send.chunk = chunk;
+          send.src = ranks[send.src];
+          send.dst = ranks[send.dst];
+          result.schedule.steps[program->tree(i).sends[j].step].sends.push_back(
+              send);
+        }
       }
     }
+  if (kind == Rounds::InAll) {
+    fitRounds(result.schedule, problem.topology);
+    result.schedule.period = unsigned(rounds.front());
+  }
   result.schedule.normalize();
   return result;
 }
@@ -188,7 +235,7 @@ MulticastPacking::exact(unsigned maxPieces, const Deadline &deadline) const {
   std::optional<FractionList> fractions = program->exact(deadline);
   if (!fractions || fractions->denominator > maxPieces)
     return std::nullopt;
-  auto counts = fractions->numerators.begin() + steps;
+  auto counts = fractions->numerators.begin() + program->numSlots();
   std::vector<uint64_t> rounds(fractions->numerators.begin(), counts);
   // Steps in which nothing happens have a round each all the same.
   for (uint64_t &count : rounds)

@@ -15,7 +15,7 @@
 #ifndef SCCL_LIB_SOLVER_TREES_MULTICASTPACKING_H
 #define SCCL_LIB_SOLVER_TREES_MULTICASTPACKING_H
 
-#include "CheapMulticasts.h"
+#include "CheapSums.h"
 #include "TreeProgram.h"
 
 #include "sccl/Model/Schedule.h"
@@ -27,19 +27,31 @@
 
 namespace sccl::trees {
 
-/// A collective that does not combine, as a packing sees it. Trees are wanted
-/// for one multicast of each orbit under a group of symmetries.
+/// A collective that does not combine, or adds up by trees, as a packing sees
+/// it. Trees of sends are wanted for one multicast of each orbit under a group
+/// of symmetries.
 struct MulticastProblem {
   MulticastProblem(const Topology &topology, const Collective &collective);
+  /// Of a collective that combines; `order` must have trees for it.
+  MulticastProblem(const Topology &topology, const Collective &collective,
+                   const SumOrder &order);
 
   const Topology &topology;
   const Collective &collective;
   std::vector<Multicast> multicasts;
+  /// Of additions, by multicast; empty if nothing is added up.
+  std::vector<SumTree> sums;
   /// All elements of a group of symmetries, and elements that span it.
   std::vector<Permutation> group, generators;
   /// For each element and multicast, the number of its image.
   std::vector<std::vector<unsigned>> images;
   std::vector<unsigned> firsts; ///< the smallest number of each orbit
+
+  /// True if the cheapest sends for each multicast are found for certain.
+  bool isExact() const;
+
+private:
+  void useGroup(std::vector<Permutation> symmetries);
 };
 
 /// Whole rounds and chunks.
@@ -51,7 +63,8 @@ struct MulticastSchedule {
 /// Collects trees until no cheaper ones are found.
 class MulticastPacking {
 public:
-  MulticastPacking(const MulticastProblem &problem, unsigned steps);
+  MulticastPacking(const MulticastProblem &problem, unsigned steps,
+                   Rounds rounds = Rounds::PerStep);
 
   /// Generates trees until none are better, or limits stop it. Returns R for
   /// the collective as it is, in fractions; nothing if there are not trees for
@@ -80,9 +93,12 @@ private:
 
   const MulticastProblem &problem;
   const unsigned steps;
+  const Rounds kind;
   LimitOrbits orbits;
   std::vector<unsigned> wanted; ///< multicasts, by demand
   std::unique_ptr<TreeProgram> program;
+  /// What the sends of each tree of it are in a schedule.
+  std::vector<std::vector<Send>> written;
   std::optional<double> value;
 };
 

@@ -42,10 +42,14 @@ struct MulticastSynthesis::State {
         topology(combines ? given.reversed() : given),
         moved(*movedBy(smallest)), chunks(smallest.chunks()),
         problem(topology, moved) {}
+  State(const Topology &given, const Collective &smallest,
+        const SumOrder &order)
+      : combines(false), topology(given), moved(smallest),
+        chunks(smallest.chunks()), problem(topology, moved, order) {}
 
   std::optional<Implementation> finish(MulticastSchedule found) const;
 
-  const bool combines;
+  const bool combines;     ///< and is turned round
   const Topology topology; ///< on which chunks are moved
   const Collective moved;
   const unsigned chunks; ///< C of the collective asked for
@@ -55,6 +59,11 @@ struct MulticastSynthesis::State {
 MulticastSynthesis::MulticastSynthesis(const Topology &topology,
                                        const Collective &smallest)
     : state(std::make_unique<State>(topology, smallest)) {}
+
+MulticastSynthesis::MulticastSynthesis(const Topology &topology,
+                                       const Collective &smallest,
+                                       const SumOrder &order)
+    : state(std::make_unique<State>(topology, smallest, order)) {}
 
 MulticastSynthesis::~MulticastSynthesis() = default;
 
@@ -85,8 +94,15 @@ MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
   std::optional<double> below;
   if (wanted.below)
     below = wanted.below->toDouble() * state->chunks;
-  MulticastPacking packing(state->problem, wanted.steps);
-  std::optional<double> value = packing.generate(deadline);
+  MulticastPacking packing(state->problem, wanted.steps,
+                           wanted.pipelined ? Rounds::InAll : Rounds::PerStep);
+  // To round what is found takes some work, too.
+  SearchLimits most = limits;
+  if (!state->problem.sums.empty())
+    most.maxWork = limits.maxWork / 4 * 3;
+  Deadline untilRounding(most);
+  std::optional<double> value = packing.generate(untilRounding);
+  deadline.charge(untilRounding.work());
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
   // Each piece needs a send at least into each rank that gets it.
@@ -101,7 +117,10 @@ MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
   auto offer = [&](std::optional<MulticastSchedule> found) {
     if (!found)
       return;
-    double cost = double(found->schedule.rounds()) / found->pieces;
+    double cost =
+        double(found->schedule.isPipelined() ? found->schedule.period
+                                             : found->schedule.rounds()) /
+        found->pieces;
     best.offer(std::move(*found), cost);
   };
   auto offerRounded = [&](unsigned pieces) {
