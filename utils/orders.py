@@ -5,10 +5,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===----------------------------------------------------------------------===//
-"""Prints what `sccl plan` advises for an all_reduce of floats with --order=same
+"""Prints what `sccl plan` advises for an all_reduce of floats with --order=ORDER
 beside --order=any, as a table of docs/Numerics.md.
 
-Usage: orders.py SCCL [MACHINE...]
+Usage: orders.py SCCL ORDER [MACHINE...]
 """
 
 import json
@@ -33,15 +33,15 @@ def times(sccl: str, machine: str, order: str) -> dict[int, float]:
 
 
 def main() -> int:
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
         return 2
     print("| machine | " + " | ".join(SIZES) + " |")
     print("|---" * (len(SIZES) + 1) + "|")
-    for machine in sys.argv[2:] or MACHINES:
-        free, same = (times(sys.argv[1], machine, order)
-                      for order in ("any", "same"))
-        cells = [f"{same[size]:.1f} ({same[size] / free[size] - 1:+.0%})"
+    for machine in sys.argv[3:] or MACHINES:
+        free, kept = (times(sys.argv[1], machine, order)
+                      for order in ("any", sys.argv[2]))
+        cells = [f"{kept[size]:.1f} ({kept[size] / free[size] - 1:+.0%})"
                  for size in SIZES.values()]
         print(f"| {machine} | " + " | ".join(cells) + " |")
     return 0

@@ -27,7 +27,9 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
       all else in the buffers of users);
     - `pieces` of each chunk follow each other through the steps, `distance`
       steps apart, or as many rounds with `order = rounds`;
-    - `sm_budget`: no rank has more thread blocks on a GPU; 0 is no limit.
+    - `sm_budget`: no rank has more thread blocks on a GPU; 0 is no limit;
+    - `sum_order`: the order of summation, as `--order` has it; `same` if it is
+      not there. See docs/Numerics.md.
 
     `best_at` lists the sizes of a send buffer for which `sccl plan` found no
     better program: bytes, nanoseconds as simulated, and nanoseconds that no
@@ -38,7 +40,8 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     **Constraints**
     - (way_c1) `pieces` and `distance` are between 1 and 1048576;
     - (way_c2) `best_at` has triples, with sizes that ascend and no negative
-      number.
+      number;
+    - (way_c3) `sum_order` is an order of summation.
   }];
   let parameters = (ins
     DefaultValuedParameter<"::sccl::coll::Transport", "Transport::Push">:$transport,
@@ -47,6 +50,7 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     DefaultValuedParameter<"unsigned", "6">:$distance,
     DefaultValuedParameter<"::sccl::coll::PieceOrder", "PieceOrder::Steps">:$order,
     DefaultValuedParameter<"unsigned", "0">:$sm_budget,
+    OptionalParameter<"::mlir::StringAttr">:$sum_order,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$best_at);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

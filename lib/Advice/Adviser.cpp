@@ -194,10 +194,10 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
     return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
                  ", S = " + std::to_string(schedule.steps.size()) +
                  " was not lowered with " + way.name};
-  bool isOneOrderAsked = way.options.sumOrder == SumOrder::Same;
+  const SumOrder &asked = way.options.sumOrder;
   for (auto program : module->getOps<coll::ProgramOp>()) {
-    if (isOneOrderAsked && mayDifferInOrder(*cut) &&
-        !coll::isRight(program, collective, SumOrder::Same))
+    if (asked != SumOrder::Any && mayDifferInOrder(*cut, asked) &&
+        !coll::isRight(program, collective, contractFor(way.options)))
       return std::optional<Traffic>();
     mlir::FailureOr<Traffic> traffic =
         coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);

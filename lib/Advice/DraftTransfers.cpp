@@ -8,8 +8,6 @@
 #include "DraftTransfers.h"
 
 #include "sccl/ABI/AverageWord.h"
-#include "sccl/Model/OrderedSums.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -44,6 +42,8 @@ private:
   void planStep(uint32_t step);
   void planSend(uint32_t step, const Send &send, uint32_t payload);
   void sumUp(size_t place, bool isLast);
+  DraftTransfer sumOf(uint32_t step, unsigned rank, uint32_t chunk, uint32_t a,
+                      uint32_t b) const;
   uint32_t payloadOf(uint32_t step, const Send &send);
   uint32_t add(DraftTransfer transfer);
   uint32_t addVersion(uint32_t step, unsigned rank, uint32_t chunk,
@@ -52,9 +52,17 @@ private:
   uint32_t contributorsOf(uint32_t writer) const {
     return writer == none ? 1 : transfers[writer].contributors;
   }
-  /// The least of them, where the input would be that of `rank`.
-  uint32_t firstOf(uint32_t writer, unsigned rank) const {
-    return writer == none ? rank : transfers[writer].first;
+  /// Which they are, where the input would be that of `rank`.
+  SumPart partOf(uint32_t writer, unsigned rank, uint32_t chunk) const {
+    return writer == none ? orderedSums.inputOf(rank, chunk)
+                          : transfers[writer].part;
+  }
+  std::vector<SumPart> partsOf(const std::vector<uint32_t> &writers,
+                               unsigned rank, uint32_t chunk) const {
+    std::vector<SumPart> parts;
+    for (uint32_t writer : writers)
+      parts.push_back(partOf(writer, rank, chunk));
+    return parts;
   }
   void findReaders();
   void dropUnread();
@@ -69,6 +77,7 @@ private:
   std::vector<DraftTransfer> transfers;
   /// Who wrote the arrivals that ranks keep, by place and number.
   std::map<std::pair<size_t, unsigned>, uint32_t> kept;
+  const SumContract contract;
   OrderedSums orderedSums;
   /// Who wrote what waits for the rest of its sum, by place.
   std::map<size_t, std::vector<uint32_t>> waiting;
@@ -88,10 +97,9 @@ DraftTransfers::DraftTransfers(const Topology &topology,
       schedule(implementation.schedule),
       throughScratch(options.throughScratch || options.ll),
       eager(options.doubleBuffer), ll(options.ll),
-      states(size_t(collective.numRanks()) * collective.numChunks()) {
-  if (options.sumOrder == SumOrder::Same)
-    orderedSums = OrderedSums(collective, schedule);
-}
+      states(size_t(collective.numRanks()) * collective.numChunks()),
+      contract(contractFor(options)),
+      orderedSums(collective, schedule, contract.order) {}
 
 void DraftTransfers::countSends() {
   for (uint32_t step = 0; step < schedule.steps.size(); ++step)
@@ -149,7 +157,7 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
                      .step = step,
                      .reads = {payload},
                      .contributors = contributorsOf(payload),
-                     .first = firstOf(payload, send.src)};
+                     .part = partOf(payload, send.src, send.chunk)};
   Held &state = held(send.dst, send.chunk);
   bool lands = send.action == SendAction::Keep ||
                (send.action == SendAction::Reduce && state.isThere);
@@ -170,15 +178,22 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
       --state.arrivalsLeft;
     return;
   }
-  addVersion(
-      step, send.dst, send.chunk,
-      {.channel = send.dst,
-       .step = step,
-       .reads = {state.writer, landed},
-       .reduces = true,
-       .contributors = contributorsOf(state.writer) + contributorsOf(landed),
-       .first =
-           std::min(firstOf(state.writer, send.dst), transfers[landed].first)});
+  addVersion(step, send.dst, send.chunk,
+             sumOf(step, send.dst, send.chunk, state.writer, landed));
+}
+
+/// The reduction of what two have written.
+DraftTransfer DraftTransfers::sumOf(uint32_t step, unsigned rank,
+                                    uint32_t chunk, uint32_t a,
+                                    uint32_t b) const {
+  return {.channel = rank,
+          .step = step,
+          .reads = {a, b},
+          .reduces = true,
+          .isScratch = true,
+          .contributors = contributorsOf(a) + contributorsOf(b),
+          .part = orderedSums.sumOf(chunk, partOf(a, rank, chunk),
+                                    partOf(b, rank, chunk))};
 }
 
 /// Sums up what has waited at `place`, as coll-lower-schedule has it: beside
@@ -186,34 +201,34 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
 void DraftTransfers::sumUp(size_t place, bool isLast) {
   auto rank = unsigned(place / collective.numChunks());
   auto chunk = uint32_t(place % collective.numChunks());
-  auto terms = std::move(waiting.extract(place).mapped());
-  uint32_t value = states[place].writer, step = transfers[terms.back()].step;
-  auto first = [&](uint32_t term) { return firstOf(term, rank); };
-  std::ranges::sort(terms, {}, first);
-  auto position = std::ranges::upper_bound(terms, first(value), {}, first);
-  if (position != terms.begin() && terms.size() > 1)
-    terms.insert(position, add({.channel = rank,
-                                .step = step,
-                                .reads = {value},
-                                .isScratch = true,
-                                .contributors = contributorsOf(value),
-                                .first = first(value)}));
-  else
-    terms.insert(terms.begin(), value);
-  uint32_t sum = terms.front();
-  for (uint32_t term : llvm::ArrayRef(terms).drop_front()) {
-    DraftTransfer next{
-        .channel = rank,
-        .step = step,
-        .reads = {sum, term},
-        .reduces = true,
-        .isScratch = true,
-        .contributors = contributorsOf(sum) + contributorsOf(term),
-        .first = std::min(firstOf(sum, rank), firstOf(term, rank))};
-    sum = isLast && term == terms.back() ? addVersion(step, rank, chunk, next)
-                                         : add(next);
+  auto parts = std::move(waiting.extract(place).mapped());
+  auto own = uint32_t(parts.size());
+  uint32_t step = transfers[parts.back()].step;
+  parts.push_back(states[place].writer);
+  std::vector<SumChain> chains =
+      orderedSums.chainsOf(chunk, partsOf(parts, rank, chunk));
+  for (const SumChain &chain : chains) {
+    std::vector<uint32_t> terms = chain.terms;
+    auto at = std::ranges::find(terms, own);
+    if (at != terms.end() && terms.size() == 2)
+      std::iter_swap(at, terms.begin());
+    else if (at != terms.end() && at != terms.begin())
+      parts[own] = add({.channel = rank,
+                        .step = step,
+                        .reads = {parts[own]},
+                        .isScratch = true,
+                        .contributors = contributorsOf(parts[own]),
+                        .part = partOf(parts[own], rank, chunk)});
+    uint32_t sum = parts[terms.front()];
+    for (uint32_t term : llvm::ArrayRef(terms).drop_front()) {
+      DraftTransfer next = sumOf(step, rank, chunk, sum, parts[term]);
+      bool isResult =
+          isLast && &chain == &chains.back() && term == terms.back();
+      sum = isResult ? addVersion(step, rank, chunk, next) : add(next);
+    }
+    parts.push_back(sum);
   }
-  states[place].writer = sum;
+  states[place].writer = parts.back();
 }
 
 /// Who wrote what `send` carries; several arrivals are summed up before.
@@ -227,23 +242,20 @@ uint32_t DraftTransfers::payloadOf(uint32_t step, const Send &send) {
   auto [sum, isNew] = sums.try_emplace({place, send.payload, send.kept}, none);
   if (!isNew)
     return sum->second;
-  bool isFirst = send.payload != SendPayload::Input;
+  std::vector<uint32_t> parts;
+  if (send.payload == SendPayload::Input)
+    parts.push_back(none);
   send.forEachKept([&](unsigned number) {
-    uint32_t part = kept.at({place, number});
-    sum->second = isFirst
-                      ? part
-                      : add({.channel = send.src,
-                             .step = step - 1,
-                             .reads = {sum->second, part},
-                             .reduces = true,
-                             .isScratch = true,
-                             .contributors = contributorsOf(sum->second) +
-                                             contributorsOf(part),
-                             .first = std::min(firstOf(sum->second, send.src),
-                                               firstOf(part, send.src))});
-    isFirst = false;
+    parts.push_back(kept.at({place, number}));
   });
-  return sum->second;
+  for (const SumChain &chain : orderedSums.chainsOfKept(
+           send.chunk, partsOf(parts, send.src, send.chunk))) {
+    uint32_t total = parts[chain.terms.front()];
+    for (uint32_t term : llvm::ArrayRef(chain.terms).drop_front())
+      total = add(sumOf(step - 1, send.src, send.chunk, total, parts[term]));
+    parts.push_back(total);
+  }
+  return sum->second = parts.back();
 }
 
 /// All payloads are looked up before any version changes.
@@ -295,7 +307,9 @@ void DraftTransfers::joinReductions() {
       continue;
     DraftTransfer &next = transfers[first.reader];
     auto exponentOf = [&](const DraftTransfer &reduction) {
-      return averageExponent(contributorsOf(reduction.reads[1]));
+      return contract.isUnweighted()
+                 ? 0
+                 : averageExponent(contributorsOf(reduction.reads[1]));
     };
     if (!next.reduces || next.channel != first.channel ||
         next.step != first.step || next.reads[0] != number ||
@@ -330,7 +344,8 @@ std::vector<DraftTransfer> DraftTransfers::make() {
   findReaders();
   if (ll)
     dropUnread();
-  joinReductions();
+  if (!contract.isOneByOne())
+    joinReductions();
   fuseReductions();
   return std::move(transfers);
 }

@@ -10,6 +10,8 @@
 
 #include "Draft.h"
 
+#include "sccl/Model/OrderedSums.h"
+
 #include "llvm/ADT/SmallVector.h"
 
 namespace sccl::advice {
@@ -28,7 +30,7 @@ struct DraftTransfer {
   bool isLate = false;    ///< comes after the reductions of its step
   bool isDropped = false;
   uint32_t contributors = 1; ///< ranks that are in the result
-  uint32_t first = none;     ///< the least of them, or none: the channel's rank
+  SumPart part = {none};     ///< which they are, or none: the channel's rank
   uint32_t depth = 0;        ///< channels that its data has passed in the step
   uint32_t place = none;     ///< in its channel
   uint32_t group = none;     ///< of the transfers of its step and depth

@@ -16,15 +16,17 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-bool advice::mayDifferInOrder(const Implementation &implementation) {
-  return OrderedSums(implementation.collective, implementation.schedule)
+bool advice::mayDifferInOrder(const Implementation &implementation,
+                              const SumOrder &asked) {
+  return OrderedSums(implementation.collective, implementation.schedule, asked)
       .mayDiffer();
 }
 
 bool advice::isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                           const Implementation &implementation,
                           const LoweringOptions &options) {
-  if (options.sumOrder == SumOrder::Any || !mayDifferInOrder(implementation))
+  if (options.sumOrder == SumOrder::Any ||
+      !mayDifferInOrder(implementation, options.sumOrder))
     return true;
   const auto &[collective, schedule] = implementation;
   mlir::OwningOpRef<mlir::ModuleOp> module = coll::exportModule(
@@ -34,7 +36,7 @@ bool advice::isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
       })))
     return false;
   return llvm::all_of(module->getOps<coll::ProgramOp>(), [&](auto program) {
-    return coll::isRight(program, collective, SumOrder::Same);
+    return coll::isRight(program, collective, contractFor(options));
   });
 }
 
@@ -44,14 +46,20 @@ advice::keepInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                        std::vector<Candidate> &candidates) {
   if (options.sumOrder == SumOrder::Any || candidates.empty())
     return std::nullopt;
+  const Collective &collective = candidates.front().implementation.collective;
+  if (options.sumOrder.isTree() && collective.combining())
+    if (auto tree = options.sumOrder.treeOf(
+            unsigned(collective.pre().ranksOf(0).size()));
+        !tree)
+      return Error{tree.error()};
   std::erase_if(candidates, [&](const Candidate &candidate) {
     const Implementation &implementation = candidate.implementation;
     return deadline.isOver()
-               ? mayDifferInOrder(implementation)
+               ? mayDifferInOrder(implementation, options.sumOrder)
                : !isInOneOrder(context, topology, implementation, options);
   });
   if (!candidates.empty() || deadline.isOver())
     return std::nullopt;
-  return Error{"in no program do all ranks reduce in the same order; "
-               "--order=any asks for none"};
+  return Error{"no program is found in which all ranks reduce in the order " +
+               options.sumOrder.toString() + "; --order=any asks for none"};
 }

@@ -13,20 +13,20 @@
 
 namespace sccl::advice {
 
-/// True if several ranks form one sum, so that only its program tells whether
-/// they do so in one order.
-bool mayDifferInOrder(const Implementation &implementation);
+/// True if only the program of `implementation` tells whether ranks sum up in
+/// the order that is `asked` for.
+bool mayDifferInOrder(const Implementation &implementation,
+                      const SumOrder &asked);
 
-/// True if `options` ask for no order, or all ranks end with one sum of each
-/// chunk in the program that `implementation` is lowered to with them.
+/// True if `options` ask for no order, or the ranks sum up in it in the program
+/// that `implementation` is lowered to with them.
 bool isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                   const Implementation &implementation,
                   const LoweringOptions &options);
 
 /// Leaves out the candidates in whose programs, lowered with `options`, ranks
-/// end with one sum in several orders, if `options` ask for one; and, once
-/// `deadline` is over, those of which that is not known. Fails if none is left
-/// before.
+/// do not sum up in the order that `options` ask for; and, once `deadline` is
+/// over, those of which that is not known. Fails if none is left before.
 std::optional<Error> keepInOneOrder(mlir::MLIRContext &context,
                                     const Topology &topology,
                                     const LoweringOptions &options,

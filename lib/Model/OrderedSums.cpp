@@ -7,10 +7,19 @@
 
 #include "sccl/Model/OrderedSums.h"
 
+#include "sccl/Model/RanksByChunk.h"
+
+#include <map>
+#include <numeric>
+
 using namespace sccl;
 
-OrderedSums::OrderedSums(const Collective &collective)
+OrderedSums::OrderedSums(const Collective &collective, const SumOrder &order)
     : collective(&collective) {
+  if (order.isTree() && collective.combining())
+    findTrees(order);
+  if (order != SumOrder::Same)
+    return;
   size_t asked = 0;
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
     asked += collective.post().count(rank);
@@ -20,8 +29,9 @@ OrderedSums::OrderedSums(const Collective &collective)
   sumsOf.resize(collective.numChunks());
 }
 
-OrderedSums::OrderedSums(const Collective &collective, const Schedule &schedule)
-    : OrderedSums(collective) {
+OrderedSums::OrderedSums(const Collective &collective, const Schedule &schedule,
+                         const SumOrder &order)
+    : OrderedSums(collective, order) {
   if (!isNeeded())
     return;
   for (const Step &step : schedule.steps)
@@ -32,7 +42,7 @@ OrderedSums::OrderedSums(const Collective &collective, const Schedule &schedule)
 
 void OrderedSums::enter(const Send &send) {
   sendsKept |= send.kept != 0;
-  if (send.action != SendAction::Keep)
+  if (send.action != SendAction::Keep && !endsInSum.empty())
     endsInSum[placeOf(send.dst, send.chunk)] =
         send.action == SendAction::Reduce;
 }
@@ -48,4 +58,81 @@ void OrderedSums::finish() {
       endsInSum[placeOf(rank, chunk)] = isSum;
       sumsOf[chunk] += isSum;
     }
+}
+
+void OrderedSums::findTrees(const SumOrder &order) {
+  RanksByChunk contributors(collective->pre());
+  std::map<std::vector<unsigned>, uint32_t> numbers;
+  for (unsigned chunk = 0; chunk < collective->numChunks(); ++chunk) {
+    const std::vector<unsigned> &ranks = contributors[chunk];
+    auto [it, isNew] = numbers.try_emplace(ranks, lists.size());
+    listOf.push_back(it->second);
+    if (!isNew)
+      continue;
+    lists.push_back({ranks, std::nullopt});
+    if (Result<SumTree> tree = order.treeOf(unsigned(ranks.size())))
+      lists.back().tree = std::move(*tree);
+  }
+}
+
+SumPart OrderedSums::inputOf(unsigned rank, uint32_t chunk) const {
+  if (!treeOf(chunk))
+    return {rank};
+  const std::vector<unsigned> &ranks = lists[listOf[chunk]].ranks;
+  return {rank,
+          uint32_t(std::ranges::lower_bound(ranks, rank) - ranks.begin())};
+}
+
+SumPart OrderedSums::sumOf(uint32_t chunk, SumPart a, SumPart b) const {
+  const SumTree *tree = treeOf(chunk);
+  SumPart sum{std::min(a.first, b.first)};
+  if (tree && a.node != SumTree::none && b.node != SumTree::none &&
+      a.node != tree->root() && tree->sibling(a.node) == b.node)
+    sum.node = tree->parent(a.node);
+  return sum;
+}
+
+static SumChain inGivenOrder(size_t parts) {
+  SumChain chain{std::vector<uint32_t>(parts), SumTree::none};
+  std::iota(chain.terms.begin(), chain.terms.end(), 0);
+  return chain;
+}
+
+std::vector<SumChain>
+OrderedSums::chainsOf(uint32_t chunk, const std::vector<SumPart> &parts) const {
+  const SumTree *tree = treeOf(chunk);
+  bool areNodes = tree && std::ranges::all_of(parts, [](SumPart part) {
+                    return part.node != SumTree::none;
+                  });
+  if (areNodes) {
+    std::vector<uint32_t> nodes;
+    for (SumPart part : parts)
+      nodes.push_back(part.node);
+    if (auto chains = tree->chainsOf(nodes))
+      return std::move(*chains);
+  }
+  SumChain all = inGivenOrder(parts.size());
+  std::ranges::stable_sort(all.terms, {},
+                           [&](uint32_t part) { return parts[part].first; });
+  return {all};
+}
+
+std::vector<SumChain>
+OrderedSums::chainsOfKept(uint32_t chunk,
+                          const std::vector<SumPart> &parts) const {
+  return hasTree() ? chainsOf(chunk, parts)
+                   : std::vector{inGivenOrder(parts.size())};
+}
+
+uint32_t OrderedSums::place(uint32_t chunk, SumPart part) const {
+  const SumTree *tree = treeOf(chunk);
+  if (!tree)
+    return part.first;
+  return part.node != SumTree::none ? tree->place(part.node)
+                                    : tree->numPlaces() + part.first;
+}
+
+uint32_t OrderedSums::numPlaces(uint32_t chunk) const {
+  const SumTree *tree = treeOf(chunk);
+  return collective->numRanks() + (tree ? tree->numPlaces() : 0);
 }

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace sccl;
 using llvm::StringRef;
@@ -42,9 +43,6 @@ static constexpr Word<CodeShapeChoice> codeShapes[] = {
     {"unrolled", CodeShapeChoice::Unrolled},
     {"table", CodeShapeChoice::Table}};
 
-static constexpr Word<SumOrder> sumOrders[] = {{"any", SumOrder::Any},
-                                               {"same", SumOrder::Same}};
-
 template <typename T, size_t size>
 static bool findWord(StringRef text, const Word<T> (&words)[size], T &value) {
   const Word<T> *word =
@@ -72,10 +70,14 @@ std::optional<std::string> sccl::readOption(StringRef text,
 }
 
 std::optional<std::string> sccl::readOption(StringRef text, SumOrder &value) {
-  if (findWord(text, sumOrders, value))
-    return std::nullopt;
-  return "unknown order of summation '" + text.str() +
-         "', expected any or same";
+  Result<SumOrder> order = SumOrder::parse(text);
+  if (!order && text.find_first_of("([") == StringRef::npos)
+    if (auto file = llvm::MemoryBuffer::getFile(text, /*IsText=*/true))
+      order = SumOrder::parse((*file)->getBuffer().trim());
+  if (!order)
+    return order.error();
+  value = std::move(*order);
+  return std::nullopt;
 }
 
 /// Reads "0-1:pull".
@@ -135,8 +137,9 @@ llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
   return os << textOf(codeShapes, value);
 }
 
-llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, SumOrder value) {
-  return os << textOf(sumOrders, value);
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
+                                    const SumOrder &value) {
+  return os << value.toString();
 }
 
 llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
@@ -165,6 +168,10 @@ static bool dependsOnOrder(Element element, Reduction reduction) {
          reduction != Reduction::Max;
 }
 
+static bool roundsOnce(Element element) {
+  return elementType(element).combinesAsF32();
+}
+
 SumOrder sccl::orderFor(const LoweringOptions &options, ReductionSet set) {
   if (set.elements.empty())
     set.elements = {options.element};
@@ -176,6 +183,20 @@ SumOrder sccl::orderFor(const LoweringOptions &options, ReductionSet set) {
     });
   });
   return depends ? options.sumOrder : SumOrder::Any;
+}
+
+SumContract sccl::contractFor(const LoweringOptions &options) {
+  return {orderFor(options), roundsOnce(options.element),
+          options.reduction == Reduction::Avg};
+}
+
+void sccl::restrictTo(const ReductionSet &set, LoweringOptions &options) {
+  options.sumOrder = orderFor(options, set);
+  auto element = llvm::find_if(set.elements, roundsOnce);
+  if (element != set.elements.end())
+    options.element = *element;
+  if (llvm::is_contained(set.reductions, Reduction::Avg))
+    options.reduction = Reduction::Avg;
 }
 
 bool sccl::runsBySteps(const LoweringOptions &options) {

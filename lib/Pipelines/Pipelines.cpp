@@ -62,7 +62,11 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
   bool steps = runsBySteps(options);
   addProgram(manager, options, steps);
   OpPassManager &programs = manager.nest<coll::ProgramOp>();
-  programs.addPass(coll::createFuseReductions({.explain = options.explain}));
+  SumContract contract = contractFor(options);
+  programs.addPass(
+      coll::createFuseReductions({.explain = options.explain,
+                                  .oneByOne = contract.isOneByOne(),
+                                  .unweighted = contract.isUnweighted()}));
   programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
     programs.addPass(coll::createInsertStepBarriers());
@@ -76,16 +80,16 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
-  addLowering(manager, options, orderFor(options));
+  addLowering(manager, options, contractFor(options));
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options,
-                       SumOrder asked) {
+                       const SumContract &contract) {
   addPieces(manager, options.pieces, options);
   manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
-  manager.addNestedPass<coll::ProgramOp>(
-      coll::createCheckProgram({.sumOrder = asked}));
+  manager.addNestedPass<coll::ProgramOp>(coll::createCheckProgram(
+      {.sumOrder = contract.order, .smallFloats = contract.roundsOnce}));
 }
 
 LoweringOptions sccl::messageLowering(LoweringOptions options) {
@@ -118,7 +122,9 @@ void sccl::addResidencyCheck(OpPassManager &manager,
 void sccl::addKernelConversion(OpPassManager &manager,
                                const LoweringOptions &options, bool host) {
   manager.addPass(coll::createConvertCollToKernel(
-      {.host = host, .traced = options.traced}));
+      {.host = host,
+       .traced = options.traced,
+       .unweighted = contractFor(options).isUnweighted()}));
   manager.addPass(coll::createTabulateKernels(
       {.codeShape =
            options.traced ? CodeShapeChoice::Unrolled : options.codeShape}));

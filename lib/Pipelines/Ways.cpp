@@ -57,6 +57,8 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   base.pieceRounds = way.order.inRounds;
   if (base.smBudget == 0)
     base.smBudget = way.smBudget;
+  if (base.sumOrder == SumOrder::Same)
+    base.sumOrder = way.sumOrder;
   base.steps = runsBySteps(base);
   // Functions of steps wait for nobody.
   base.virtualRanks &= !base.steps;
@@ -79,6 +81,7 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
   way.pieces = options.pieces;
   way.order = {options.pieceDistance, options.pieceRounds};
   way.smBudget = options.smBudget;
+  way.sumOrder = options.sumOrder;
   return way;
 }
 
@@ -135,7 +138,8 @@ mlir::OwningOpRef<mlir::ModuleOp> sccl::lowerAs(coll::ScheduleOp schedule,
   mlir::OwningOpRef<mlir::ModuleOp> module = coll::extract(schedule);
   // In one order if there is one: what it is for has no contract.
   if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, optionsOf(way, LoweringOptions()), SumOrder::Any);
+        addLowering(manager, optionsOf(way, LoweringOptions()),
+                    {SumOrder::Any});
       })))
     return nullptr;
   return module;

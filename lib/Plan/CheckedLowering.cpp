@@ -103,17 +103,19 @@ sccl::lowerChecked(ModuleOp module, const LoweringOptions &options,
 //===----------------------------------------------------------------------===//
 
 static ProgramVerdict judge(coll::ProgramOp program,
-                            const Collective &collective, SumOrder order) {
-  if (!coll::isRight(program, collective, order))
+                            const Collective &collective,
+                            const SumContract &contract) {
+  if (!coll::isRight(program, collective, contract))
     return {};
   return {true, coll::allowsInPlace(program, collective)};
 }
 
 /// Emits what is wrong with the program in `module`.
-static LogicalResult reportFaults(ModuleOp module, SumOrder order) {
+static LogicalResult reportFaults(ModuleOp module,
+                                  const SumContract &contract) {
   if (failed(runPasses(module, [&](OpPassManager &manager) {
-        manager.addNestedPass<coll::ProgramOp>(
-            coll::createCheckProgram({.sumOrder = order}));
+        manager.addNestedPass<coll::ProgramOp>(coll::createCheckProgram(
+            {.sumOrder = contract.order, .smallFloats = contract.roundsOnce}));
       })))
     return failure();
   return module.emitError("two checks of one program differ");
@@ -128,11 +130,12 @@ std::string sccl::findOrders(ModuleOp module, const LoweringOptions &options,
   if (failed(lowered))
     return "";
   coll::ProgramOp program = *(*lowered)->getOps<coll::ProgramOp>().begin();
-  if (!coll::isRight(program, collective, SumOrder::Any) ||
-      coll::isRight(program, collective, SumOrder::Same))
+  const SumContract contract = contractFor(options);
+  if (!coll::isRight(program, collective, {SumOrder::Any}) ||
+      coll::isRight(program, collective, contract))
     return "";
   HeldDiagnostics held(module.getContext());
-  (void)reportFaults(**lowered, SumOrder::Same);
+  (void)reportFaults(**lowered, contract);
   std::string message = held.first();
   constexpr StringRef subject = "'coll.program' op ";
   return StringRef(message).starts_with(subject)
@@ -142,10 +145,10 @@ std::string sccl::findOrders(ModuleOp module, const LoweringOptions &options,
 
 FailureOr<std::pair<Kernels *, ProgramVerdict>>
 sccl::makeChecked(LoweredProgram &program, const Collective &collective,
-                  SumOrder order, bool isGiven) {
+                  const SumContract &contract, bool isGiven) {
   coll::ProgramOp op = *program.module().getOps<coll::ProgramOp>().begin();
   bool hasThreads = op.getContext()->isMultithreadingEnabled();
-  Beside<ProgramVerdict> check([&] { return judge(op, collective, order); },
+  Beside<ProgramVerdict> check([&] { return judge(op, collective, contract); },
                                hasThreads);
   bool isFirst = isGiven || !hasThreads;
   FailureOr<Kernels *> kernels = failure();
@@ -153,7 +156,7 @@ sccl::makeChecked(LoweredProgram &program, const Collective &collective,
     kernels = program.anyKernels();
   ProgramVerdict verdict = check.get();
   if (!verdict.isRight)
-    return reportFaults(program.module(), order);
+    return reportFaults(program.module(), contract);
   if (failed(kernels))
     return failure();
   return std::pair(*kernels, verdict);

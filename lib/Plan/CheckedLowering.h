@@ -62,7 +62,7 @@ std::string findOrders(mlir::ModuleOp module, const LoweringOptions &options,
 /// wrong or cannot be lowered.
 mlir::FailureOr<std::pair<Kernels *, ProgramVerdict>>
 makeChecked(LoweredProgram &program, const Collective &collective,
-            SumOrder order, bool isGiven);
+            const SumContract &contract, bool isGiven);
 
 } // namespace sccl
 

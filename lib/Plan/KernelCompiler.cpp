@@ -22,9 +22,9 @@ FailureOr<Kernels *> LoweredProgram::kernels(bool host) {
   std::optional<Kernels> &lowered = host ? forHost : forBlocks;
   if (lowered)
     return &*lowered;
-  FailureOr<Kernels> made =
-      makeKernels(*program->getOps<coll::ProgramOp>().begin(),
-                  options.codeShape, host, options.traced);
+  FailureOr<Kernels> made = makeKernels(
+      *program->getOps<coll::ProgramOp>().begin(), options.codeShape, host,
+      options.traced, contractFor(options).isUnweighted());
   if (failed(made))
     return failure();
   // The other one gets the same shape.

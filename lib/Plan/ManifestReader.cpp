@@ -7,6 +7,7 @@
 
 #include "Json.h"
 
+#include "sccl/Model/SumTree.h"
 #include "sccl/Plan/Plan.h"
 
 #include <algorithm>
@@ -142,6 +143,13 @@ private:
     manifest.ranks = number(root, "ranks", 1, Limits::ranks);
     manifest.root = number(root, "root", 0, manifest.ranks - 1);
     manifest.combining = flag(root, "combining");
+    // Plans of before there were orders have none.
+    if (std::optional<llvm::StringRef> order = root.getString("sumOrder")) {
+      if (auto known = SumOrder::parse(*order))
+        manifest.sumOrder = known->toString();
+      else
+        fail(known.error());
+    }
     manifest.sendSegments = number(root, "sendSegments", 1, Limits::chunks);
     if (root.get("conditions"))
       readConditions();

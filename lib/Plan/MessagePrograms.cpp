@@ -45,7 +45,7 @@ LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
                                              const Collective &collective) {
   plan::Manifest &manifest = result.manifest;
   FailureOr<std::vector<RankMessages>> ranks =
-      makeMessages(program, collective);
+      makeMessages(program, collective, contractFor(options).isUnweighted());
   if (failed(ranks))
     return failure();
   plan::ProgramEntry info;

@@ -34,15 +34,15 @@
 using namespace mlir;
 using namespace sccl;
 
-/// `request`, for any order of summation if no result depends on it.
+/// `request`, lowered for all that it reduces.
 static PlanRequest withOrder(PlanRequest request) {
-  request.lowering.sumOrder =
-      orderFor(request.lowering, {request.elements, request.reductions});
+  restrictTo({request.elements, request.reductions}, request.lowering);
   return request;
 }
 
 PlanBuilder::PlanBuilder(PlanRequest request)
-    : request(withOrder(std::move(request))),
+    : askedOrder(request.lowering.sumOrder),
+      request(withOrder(std::move(request))),
       compiler(std::make_unique<KernelCompiler>(this->request)) {}
 
 PlanBuilder::~PlanBuilder() = default;
@@ -263,7 +263,7 @@ LogicalResult PlanBuilder::addProgram(ModuleOp module, ScheduleCheck &check,
   if (request.instrument == Instrument::Channels)
     (*lowered)->walk([](coll::ChannelOp channel) { channel.setSpread(1); });
   LoweredProgram kernels(std::move(*lowered), options);
-  auto made = makeChecked(kernels, collective, options.sumOrder, isGiven);
+  auto made = makeChecked(kernels, collective, contractFor(options), isGiven);
   if (failed(made))
     return failure();
   auto [first, verdict] = *made;
@@ -425,8 +425,24 @@ static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
   return *first;
 }
 
+SumOrder PlanBuilder::commonOrder() const {
+  bool isFree = request.lowering.sumOrder == SumOrder::Any;
+  bool hasMessages = llvm::any_of(request.targets, isMessageTarget);
+  if (isFree || hasMessages || lowered.empty())
+    return askedOrder;
+  SumOrder common = lowered.front().sumOrder;
+  for (const coll::Way &way : lowered)
+    if (way.sumOrder != common)
+      common = way.sumOrder == SumOrder::Any || common == SumOrder::Any
+                   ? SumOrder::Any
+                   : SumOrder::Same;
+  return common;
+}
+
 plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
+  if (manifest.combining)
+    manifest.sumOrder = commonOrder().toString();
   if (isAdvised && areAdvised(advised) && !request.model) {
     manifest.tables.push_back(tableOfAdvice(advised));
   } else {

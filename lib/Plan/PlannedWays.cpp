@@ -110,7 +110,7 @@ void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
                                    std::vector<PlannedWay> &ways, bool isNamed,
                                    const Collective &collective) const {
   if (request.lowering.sumOrder == SumOrder::Any ||
-      !coll::importOrder(op, collective).mayDiffer())
+      !coll::importOrder(op, collective, request.lowering.sumOrder).mayDiffer())
     return;
   auto differs = [&](StringRef name, const LoweringOptions &options) {
     std::string orders = findOrders(module, options, check, collective);

@@ -84,13 +84,13 @@ bool coll::allowsInPlace(ProgramOp program, const Collective &collective) {
     return true;
   return succeeded(
       ProgramChecker(program, collective, {.inPlace = true, .isQuiet = true})
-          .run(SumOrder::Any));
+          .run({SumOrder::Any}));
 }
 
 bool coll::isRight(ProgramOp program, const Collective &collective,
-                   SumOrder order) {
+                   const SumContract &contract) {
   return succeeded(
-      ProgramChecker(program, collective, {.isQuiet = true}).run(order));
+      ProgramChecker(program, collective, {.isQuiet = true}).run(contract));
 }
 
 /// The first fault of `program` when its buffers overlap.
@@ -110,7 +110,7 @@ static InPlaceFault findInPlaceFault(ProgramOp program,
         return success();
       });
   (void)ProgramChecker(program, collective, {.inPlace = true})
-      .run(SumOrder::Any);
+      .run({SumOrder::Any});
   return fault.value_or(InPlaceFault{program.getLoc(), "the check fails"});
 }
 
@@ -131,7 +131,8 @@ struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
   }
 
   LogicalResult check(ProgramOp program, const Collective &collective) {
-    if (failed(ProgramChecker(program, collective, {}).run(sumOrder)))
+    if (failed(ProgramChecker(program, collective, {})
+                   .run({sumOrder, smallFloats})))
       return failure();
     if (!inPlace || allowsInPlace(program, collective))
       return success();

@@ -11,6 +11,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,19 +26,20 @@ public:
   explicit Expressions(unsigned numRanks)
       : numRanks(numRanks), operands(numRanks) {}
 
-  /// The reduction of two; nothing if they have a contribution in common.
-  std::optional<unsigned> reduce(unsigned a, unsigned b) {
+  /// The reduction of two, which is not rounded yet if it is `open`; nothing if
+  /// they have a contribution in common.
+  std::optional<unsigned> reduce(unsigned a, unsigned b, bool isOpen = false) {
     std::pair<unsigned, unsigned> pair = std::minmax(a, b);
-    auto [it, isNew] = numbers.try_emplace(pair, operands.size());
+    auto [it, isNew] = numbers[isOpen].try_emplace(pair, operands.size());
     if (!isNew)
       return it->second;
     llvm::BitVector all = contributions(a);
     if (all.anyCommon(contributions(b))) {
-      numbers.erase(it);
+      numbers[isOpen].erase(it);
       return std::nullopt;
     }
     all |= contributions(b);
-    operands.push_back(pair);
+    operands.push_back({pair, isOpen});
     counts.push_back(all.count());
     sets.push_back(std::move(all));
     return it->second;
@@ -55,18 +57,34 @@ public:
     return expression < numRanks ? 1 : counts[expression - numRanks];
   }
 
-  /// "((0 1) 2)".
+  /// "((0 1) 2)", or "(0 1 2)" if that is rounded once.
   std::string toString(unsigned expression) const {
-    const auto &pair = operands[expression];
-    if (!pair)
+    if (expression < numRanks)
       return std::to_string(expression);
-    return "(" + toString(pair->first) + " " + toString(pair->second) + ")";
+    return "(" + operandsOf(expression) + ")";
   }
 
 private:
+  struct Operands {
+    std::pair<unsigned, unsigned> pair;
+    bool isOpen;
+  };
+  /// "0 1" of what reduces.
+  std::string operandsOf(unsigned expression) const {
+    auto print = [&](unsigned operand) {
+      return operand >= numRanks && operands[operand].isOpen
+                 ? operandsOf(operand)
+                 : toString(operand);
+    };
+    auto [first, second] = operands[expression].pair;
+    return print(first) + " " + print(second);
+  }
+
   unsigned numRanks;
-  llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> numbers;
-  std::vector<std::optional<std::pair<unsigned, unsigned>>> operands;
+  /// By whether they are open.
+  std::array<llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned>, 2>
+      numbers;
+  std::vector<Operands> operands;
   std::vector<llvm::BitVector> sets; ///< of the expressions that reduce
   std::vector<unsigned> counts;      ///< likewise
 };

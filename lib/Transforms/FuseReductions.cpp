@@ -152,7 +152,7 @@ static std::optional<unsigned> termDistance(const Transfer &first,
 /// Makes `first` and the reduction that alone reads its result one op, if they
 /// add up what has arrived in one step: then all of it is there before the
 /// first of them begins.
-static bool joinWithNext(LocalReduceOp first, SlotUses &uses) {
+static bool joinWithNext(LocalReduceOp first, SlotUses &uses, bool unweighted) {
   Transfer before = *getTransfer(first);
   if (before.write.buffer != Buffer::Scratch)
     return false;
@@ -163,7 +163,7 @@ static bool joinWithNext(LocalReduceOp first, SlotUses &uses) {
   Transfer after = *getTransfer(next);
   std::optional<unsigned> distance = termDistance(before, after);
   if (after.reads[0] != before.write || !distance ||
-      !uses.weighAlike(before.reads[1], after.reads[1]))
+      !(unweighted || uses.weighAlike(before.reads[1], after.reads[1])))
     return false;
   uses.forget(first, next);
   next.setSrcBuffer(first.getSrcBuffer());
@@ -405,8 +405,9 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
   FusionCounts fuse(ProgramOp program, ArrayRef<LocalReduceOp> combines) {
     FusionCounts counts;
     SlotUses uses(program);
-    for (LocalReduceOp combine : combines)
-      counts.terms += joinWithNext(combine, uses);
+    if (!oneByOne)
+      for (LocalReduceOp combine : combines)
+        counts.terms += joinWithNext(combine, uses, unweighted);
     SmallVector<GetOp> gets;
     forEachOp<GetOp>(program, [&](GetOp op) { gets.push_back(op); });
     for (GetOp get : gets)

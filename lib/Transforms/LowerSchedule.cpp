@@ -128,8 +128,7 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
       return failure();
     FailureOr<std::vector<PlannedRank>> ranks =
         planTransfers(problem->collective, op,
-                      {throughScratch, /*eager=*/doubleBuffer, ll,
-                       /*isOneOrder=*/sumOrder == SumOrder::Same});
+                      {throughScratch, /*eager=*/doubleBuffer, ll, sumOrder});
     if (failed(ranks))
       return failure();
 

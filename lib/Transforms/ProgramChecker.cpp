@@ -30,7 +30,8 @@ ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
   markRewritten();
 }
 
-LogicalResult ProgramChecker::run(SumOrder order) {
+LogicalResult ProgramChecker::run(const SumContract &contract) {
+  roundsOnce = contract.roundsOnce;
   LogicalResult status = success();
   LogicalResult walked = walkInExecutionOrder(
       program,
@@ -46,7 +47,7 @@ LogicalResult ProgramChecker::run(SumOrder order) {
     return failure();
   if (failed(checkOutputs()))
     return failure();
-  return success(order == SumOrder::Any || succeeded(checkOrder()));
+  return checkOrder(contract.order);
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,7 +142,8 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
   SlotState result;
   unsigned chunk = transfer.chunkAt(i);
   for (const SlotRange &read : transfer.reads)
-    if (failed(readSlot(op, read, i, chunk, result)))
+    if (failed(readSlot(op, read, i, chunk, &read == &transfer.reads.back(),
+                        result)))
       return failure();
   if (transfer.reduces() &&
       failed(checkFinal(op, chunk, transfer.isFinal, result)))
@@ -184,7 +186,7 @@ LogicalResult ProgramChecker::checkOverlap(Operation *op,
 }
 
 LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,
-                                       unsigned i, unsigned chunk,
+                                       unsigned i, unsigned chunk, bool isLast,
                                        SlotState &result) {
   size_t number = numberOf(range, i);
   SlotState &state = states[number];
@@ -207,8 +209,8 @@ LogicalResult ProgramChecker::readSlot(Operation *op, const SlotRange &range,
            << " then (A1)";
   }
   if (collective.combining() && result.chunk != none) {
-    std::optional<unsigned> reduced =
-        expressions.reduce(result.expression, state.expression);
+    std::optional<unsigned> reduced = expressions.reduce(
+        result.expression, state.expression, roundsOnce && !isLast);
     if (!reduced) {
       llvm::BitVector both = expressions.contributions(result.expression);
       both &= expressions.contributions(state.expression);
@@ -465,28 +467,5 @@ LogicalResult ProgramChecker::checkOutput(RankOp rankOp, unsigned slot,
     return fault(rankOp) << "ends without the contribution of rank "
                          << firstMissing(chunk, state.expression)
                          << " to chunk " << chunk << " (A1)";
-  return success();
-}
-
-/// All ranks that end with a chunk have reduced it in the same way.
-LogicalResult ProgramChecker::checkOrder() {
-  if (!collective.combining())
-    return success(); // copies are always identical
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
-    std::optional<std::pair<unsigned, unsigned>> first;
-    for (unsigned rank : collective.post().ranksOf(chunk)) {
-      unsigned slot = *collective.outputSlot(rank, chunk);
-      unsigned expression =
-          states[numberOf(rank, Buffer::Output, slot)].expression;
-      if (!first)
-        first = {rank, expression};
-      if (expression != first->second)
-        return fault(program)
-               << "combines chunk " << chunk << " in different orders: rank "
-               << first->first << " ends with "
-               << expressions.toString(first->second) << ", rank " << rank
-               << " with " << expressions.toString(expression) << " (T1)";
-    }
-  }
   return success();
 }

@@ -58,8 +58,8 @@ public:
   };
   ProgramChecker(ProgramOp program, const Collective &collective, Mode mode);
 
-  /// Also compares how the ranks reduced, unless `order` is any.
-  mlir::LogicalResult run(SumOrder order);
+  /// Also asks whether the ranks reduced as `contract` has it.
+  mlir::LogicalResult run(const SumContract &contract);
 
 private:
   static constexpr uint32_t none = ~0u;
@@ -110,7 +110,8 @@ private:
   mlir::LogicalResult executeChunk(mlir::Operation *op,
                                    const Transfer &transfer, unsigned i);
   mlir::LogicalResult readSlot(mlir::Operation *op, const SlotRange &range,
-                               unsigned i, unsigned chunk, SlotState &result);
+                               unsigned i, unsigned chunk, bool isLast,
+                               SlotState &result);
   mlir::LogicalResult writeSlot(mlir::Operation *op, const SlotRange &range,
                                 unsigned i, const SlotState &result);
   mlir::LogicalResult checkFinal(mlir::Operation *op, unsigned chunk,
@@ -128,7 +129,9 @@ private:
   mlir::LogicalResult checkOutputs();
   mlir::LogicalResult checkOutput(RankOp rank, unsigned slot, unsigned chunk);
   mlir::LogicalResult reportLate(RankOp rank);
-  mlir::LogicalResult checkOrder();
+  mlir::LogicalResult checkOrder(const SumOrder &asked);
+  mlir::FailureOr<unsigned> expressionAsked(const SumOrder &asked,
+                                            unsigned chunk);
 
   ProgramOp program;
   const Collective &collective;
@@ -136,6 +139,7 @@ private:
   std::vector<int64_t> inPlaceOffsets; ///< by rank
   SlotNumbering slots;
   EventOrder order;
+  bool roundsOnce = false; ///< see SumContract
   Expressions expressions;
   std::vector<unsigned> numContributors; ///< to each chunk
   std::vector<SlotState> states;         ///< by number of the slot

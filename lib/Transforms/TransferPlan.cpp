@@ -44,16 +44,14 @@ public:
       : collective(collective), perSegment(collective.chunksPerSegment()),
         schedule(schedule),
         throughScratch(options.throughScratch || options.ll),
-        eager(options.eager), ll(options.ll),
+        eager(options.eager), ll(options.ll), sumOrder(options.sumOrder),
         pairs(collective.numRanks(), collective.numChunks()),
-        isOneOrder(options.isOneOrder), ranks(collective.numRanks()),
-        numContributors(collective.numChunks()) {}
+        ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
 
   FailureOr<std::vector<PlannedRank>> plan() {
     if (failed(countSends()))
       return failure();
-    if (isOneOrder)
-      waiting.setOrder(importOrder(schedule, collective));
+    waiting.setOrder(importOrder(schedule, collective, sumOrder));
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       enterInputs(rank);
     if (failed(planSteps()))
@@ -171,11 +169,14 @@ private:
   ChunkValue payloadOf(unsigned index, const Send &send) {
     size_t pair = pairs.number(send.src, send.chunk);
     if (send.payload != SendPayload::Current)
-      return send.kept == 0 ? ChunkValue{states[pair].input, 1, send.src}
-                            : sumOfKept(index, send);
+      return send.kept == 0 ? inputOf(send) : sumOfKept(index, send);
     if (waiting.contains(pair))
       sumUp(send.src, send.chunk, /*isLast=*/false);
     return states[pair].current;
+  }
+  ChunkValue inputOf(const Send &send) {
+    return {states[pairs.number(send.src, send.chunk)].input, 1,
+            waiting.order().inputOf(send.src, send.chunk)};
   }
   /// What `send` carries of what its source has kept, with its input if that is
   /// asked for: summed up as soon as all of it is there.
@@ -215,17 +216,25 @@ private:
   Slot planArrival(unsigned index, const Send &send, ChunkValue payload,
                    Slot apart);
 
-  /// Where what `first` is the least contributor to lands, if it waits for the
-  /// others of its sum.
-  Slot waitingPlace(unsigned rank, unsigned chunk, unsigned first) {
+  /// Where `part` lands, if it waits for the others of its sum.
+  Slot waitingPlace(unsigned rank, unsigned chunk, SumPart part) {
     auto allocate = [&](uint32_t count) {
       return newScratch(rank, count).index;
     };
     return {Buffer::Scratch,
-            waiting.placeOf(rank, chunk, first, collective, pairs, allocate)};
+            waiting.placeOf(rank, chunk, part, collective, pairs, allocate)};
   }
   /// Sums up what waits, in the step in which the last of it has come.
   void sumUp(unsigned rank, unsigned chunk, bool isLast);
+  /// Adds the reduction of two values in `step`, to `result`.
+  ChunkValue addSum(unsigned rank, unsigned step, unsigned chunk,
+                    const ChunkValue &a, const ChunkValue &b, Slot result) {
+    ChunkValue sum{pack(result), a.contributors + b.contributors,
+                   waiting.order().sumOf(chunk, a.part, b.part)};
+    addLocal(rank, step, Phase::Reduce, chunk, unpack(a.slot), result,
+             unpack(b.slot), sum.contributors == numContributors[chunk]);
+    return sum;
+  }
 
   /// A copy of a last version from scratch to the output.
   struct Delivery {
@@ -236,7 +245,8 @@ private:
   const Collective &collective;
   const unsigned perSegment;
   ScheduleOp schedule;
-  bool throughScratch, eager, ll, isOneOrder;
+  bool throughScratch, eager, ll;
+  const SumOrder sumOrder;
   PairTable pairs; ///< a rank, and a chunk that it has at some time
   std::vector<PairState> states;
   std::vector<bool> pulled;         ///< by pair, through scratch: by peers
@@ -299,7 +309,7 @@ ChunkValue Planner::sumOfKept(unsigned index, const Send &send) {
     return sum->second;
   SmallVector<ChunkValue> parts;
   if (send.payload == SendPayload::Input)
-    parts.push_back({states[pair].input, 1, send.src});
+    parts.push_back(inputOf(send));
   send.forEachKept([&](unsigned number) {
     parts.push_back(kept[{pair, number}]);
   });
@@ -309,16 +319,15 @@ ChunkValue Planner::sumOfKept(unsigned index, const Send &send) {
                  });
   if (!isThere)
     return {};
-  ChunkValue total = parts.front();
-  for (const ChunkValue &part : ArrayRef(parts).drop_front()) {
-    Slot result = newScratch(send.src);
-    total.join(part);
-    addLocal(send.src, index - 1, Phase::Reduce, send.chunk, unpack(total.slot),
-             result, unpack(part.slot),
-             total.contributors == numContributors[send.chunk]);
-    total.slot = pack(result);
+  for (const SumChain &chain :
+       waiting.order().chainsOfKept(send.chunk, partsOf(parts))) {
+    ChunkValue total = parts[chain.terms.front()];
+    for (uint32_t i : ArrayRef(chain.terms).drop_front())
+      total = addSum(send.src, index - 1, send.chunk, total, parts[i],
+                     newScratch(send.src));
+    parts.push_back(total);
   }
-  return sum->second = total;
+  return sum->second = parts.back();
 }
 
 LogicalResult Planner::planSteps() {
@@ -380,13 +389,9 @@ Slot Planner::planArrival(unsigned index, const Send &send, ChunkValue payload,
     return landing;
   }
   if (reduces) {
-    Slot result = nextVersion(send.dst, send.chunk, index, false);
     // Contributions are disjoint in a schedule that is right.
-    payload.join(state.current);
-    addLocal(send.dst, index, Phase::Reduce, send.chunk,
-             unpack(state.current.slot), result, landing,
-             payload.contributors == numContributors[send.chunk]);
-    payload.slot = pack(result);
+    payload = addSum(send.dst, index, send.chunk, state.current, payload,
+                     nextVersion(send.dst, send.chunk, index, false));
   }
   state.current = payload;
   return landing;
@@ -395,31 +400,37 @@ Slot Planner::planArrival(unsigned index, const Send &send, ChunkValue payload,
 void Planner::sumUp(unsigned rank, unsigned chunk, bool isLast) {
   size_t pair = pairs.number(rank, chunk);
   PairState &state = states[pair];
-  ChunkValue total = state.current;
-  Slot copy = waitingPlace(rank, chunk, total.first);
   auto [step, parts] = waiting.take(pair);
-  // Two may change places.
-  if (parts.size() > 1 && parts[0].first < total.first) {
-    addLocal(rank, step, Phase::Stage, chunk, unpack(total.slot), copy);
-    total.slot = pack(copy);
-    parts.insert(llvm::find_if(parts,
-                               [&](const ChunkValue &part) {
-                                 return part.first > total.first;
-                               }),
-                 total);
-    total = parts.front();
-    parts.erase(parts.begin());
+  auto own = uint32_t(parts.size());
+  parts.push_back(state.current);
+  std::vector<SumChain> chains =
+      waiting.order().chainsOf(chunk, partsOf(parts));
+  for (const SumChain &chain : chains) {
+    std::vector<uint32_t> terms = chain.terms;
+    auto at = llvm::find(terms, own);
+    // Two may change places.
+    if (at != terms.end() && terms.size() == 2) {
+      std::iter_swap(at, terms.begin());
+    } else if (at != terms.end() && at != terms.begin()) {
+      Slot copy = waitingPlace(rank, chunk, parts[own].part);
+      addLocal(rank, step, Phase::Stage, chunk, unpack(parts[own].slot), copy);
+      parts[own].slot = pack(copy);
+    }
+    ChunkValue total = parts[terms.front()];
+    for (uint32_t term : ArrayRef(terms).drop_front()) {
+      Slot result;
+      if (term == terms.back() && &chain != &chains.back())
+        result = waitingPlace(rank, chunk, {total.part.first, chain.node});
+      else if (term == terms.back() && isLast)
+        result = nextVersion(rank, chunk, step, /*byPeer=*/false);
+      else
+        result = newScratch(rank);
+      total = addSum(rank, step, chunk, total, parts[term], result);
+    }
+    parts.push_back(total);
   }
-  for (const ChunkValue &part : parts) {
-    total.join(part);
-    Slot result = isLast && &part == &parts.back()
-                      ? nextVersion(rank, chunk, step, /*byPeer=*/false)
-                      : newScratch(rank);
-    addLocal(rank, step, Phase::Reduce, chunk, unpack(total.slot), result,
-             unpack(part.slot), total.contributors == numContributors[chunk]);
-    total.slot = pack(result);
-  }
-  state.current = total;
+  state.current = parts.back();
+  waiting.leavePlaces(pair);
 }
 
 LogicalResult Planner::planStep(unsigned index,
@@ -445,7 +456,7 @@ LogicalResult Planner::planStep(unsigned index,
   for (uint32_t i : order) {
     const Send &send = sends[i];
     Slot place = waiting.waits(send)
-                     ? waitingPlace(send.dst, send.chunk, payloads[i].first)
+                     ? waitingPlace(send.dst, send.chunk, payloads[i].part)
                      : Slot{Buffer::Scratch, apart[i]};
     places[i] = planArrival(index, send, payloads[i], place);
   }
@@ -477,7 +488,7 @@ void Planner::enterInputs(unsigned rank) {
       input = staged;
     }
     state.input = pack(input);
-    state.current = {state.input, 1, rank};
+    state.current = {state.input, 1, waiting.order().inputOf(rank, chunk)};
   }
 }
 

@@ -30,6 +30,7 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Schedule.h"
+#include "sccl/Model/SumTree.h"
 
 #include <array>
 #include <map>
@@ -80,8 +81,8 @@ struct TransferPlanOptions {
   bool throughScratch = false;
   bool eager = false;
   bool ll = false;
-  /// All ranks sum a chunk up in one order, where the schedule allows it.
-  bool isOneOrder = false;
+  /// In which ranks sum up, where the schedule allows it.
+  SumOrder sumOrder = SumOrder::Any;
 };
 
 /// The transfers of all ranks for a schedule. Emits an error and fails if a

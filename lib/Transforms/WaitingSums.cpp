@@ -13,30 +13,31 @@ using namespace sccl;
 using namespace sccl::coll;
 
 uint32_t
-WaitingSums::placeOf(unsigned rank, unsigned chunk, unsigned first,
+WaitingSums::placeOf(unsigned rank, unsigned chunk, SumPart part,
                      const Collective &collective, const PairTable &pairs,
                      llvm::function_ref<uint32_t(uint32_t count)> allocate) {
   auto [it, isNew] = places.try_emplace(pairs.number(rank, chunk));
   if (isNew) {
     unsigned end = chunk + 1;
     while (end % collective.chunksPerSegment() != 0 &&
-           end < collective.numChunks() && order.isOrdered(rank, end) &&
+           end < collective.numChunks() && ordered.isOrdered(rank, end) &&
+           ordered.numPlaces(end) == ordered.numPlaces(chunk) &&
            !places.contains(pairs.number(rank, end)))
       ++end;
     unsigned count = end - chunk;
-    it->second = {allocate(collective.numRanks() * count), chunk, count};
+    it->second = {allocate(ordered.numPlaces(chunk) * count), chunk, count};
     for (unsigned next = chunk + 1; next < end; ++next)
       places[pairs.number(rank, next)] = it->second;
   }
   const Places &own = it->second;
-  return own.slot + first * own.chunks + (chunk - own.chunk);
+  return own.slot + ordered.place(chunk, part) * own.chunks +
+         (chunk - own.chunk);
 }
 
 WaitingSums::Parts WaitingSums::take(size_t pair) {
   Parts parts = std::move(waiting.extract(pair).mapped());
-  places.erase(pair);
   llvm::sort(parts.values, [](const ChunkValue &a, const ChunkValue &b) {
-    return a.first < b.first;
+    return a.part.first < b.part.first;
   });
   return parts;
 }

@@ -12,6 +12,7 @@
 
 #include "sccl/Model/OrderedSums.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
@@ -23,27 +24,28 @@ struct ChunkValue {
   static constexpr uint32_t absent = ~0u;
   uint32_t slot = absent;    ///< packed
   unsigned contributors = 0; ///< the number of ranks that are in it
-  unsigned first = 0;        ///< the least of them
-
-  /// Adds the contributors of `other`.
-  void join(const ChunkValue &other) {
-    contributors += other.contributors;
-    first = std::min(first, other.first);
-  }
+  SumPart part = {0};        ///< which they are
 };
+
+inline std::vector<SumPart> partsOf(llvm::ArrayRef<ChunkValue> values) {
+  std::vector<SumPart> parts;
+  for (const ChunkValue &value : values)
+    parts.push_back(value.part);
+  return parts;
+}
 
 /// What ranks keep apart until they sum it up in the order of OrderedSums.h,
 /// and where it lands, so that one reduction can have all of it as terms.
 class WaitingSums {
 public:
   /// Nothing waits before there is an order.
-  void setOrder(OrderedSums found) { order = std::move(found); }
-  bool waits(const Send &send) const { return order.waits(send); }
+  void setOrder(OrderedSums found) { ordered = std::move(found); }
+  const OrderedSums &order() const { return ordered; }
+  bool waits(const Send &send) const { return ordered.waits(send); }
 
-  /// The slot of scratch for the part of the sum of `chunk` at `rank` whose
-  /// least contributor is `first`; `allocate` returns the first of some number
-  /// of new slots of the rank.
-  uint32_t placeOf(unsigned rank, unsigned chunk, unsigned first,
+  /// The slot of scratch for `part` of the sum of `chunk` at `rank`; `allocate`
+  /// returns the first of some number of new slots of the rank.
+  uint32_t placeOf(unsigned rank, unsigned chunk, SumPart part,
                    const Collective &collective, const PairTable &pairs,
                    llvm::function_ref<uint32_t(uint32_t count)> allocate);
 
@@ -59,9 +61,11 @@ public:
     unsigned step; ///< in which the last of them has come
     std::vector<ChunkValue> values;
   };
-  /// What waits at `pair`, by the least contributors. What waits there from now
-  /// on gets new places, since no slot is written twice.
+  /// What waits at `pair`, by the least contributors.
   Parts take(size_t pair);
+  /// What waits at `pair` from now on gets new places, since no slot is written
+  /// twice.
+  void leavePlaces(size_t pair) { places.erase(pair); }
 
 private:
   /// Of each rank, places for its parts of the sums of `chunks` neighbours.
@@ -69,7 +73,7 @@ private:
     uint32_t slot;
     unsigned chunk, chunks;
   };
-  OrderedSums order;
+  OrderedSums ordered;
   std::map<size_t, Parts> waiting; ///< by pair
   std::map<size_t, Places> places; ///< likewise
 };

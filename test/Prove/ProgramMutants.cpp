@@ -251,7 +251,7 @@ Fate judge(ModuleOp module, const RandomCase &given) {
   if (failed(problem))
     return {Fate::Caught, "the verifier"};
   const Collective &collective = problem->collective;
-  bool isAccepted = coll::isRight(program, collective, SumOrder::Any);
+  bool isAccepted = coll::isRight(program, collective, {SumOrder::Any});
   std::optional<std::string> slow = slowFault(program, collective);
   if (!isAccepted)
     // The order that a program needs must show in one launch.

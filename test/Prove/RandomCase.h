@@ -45,7 +45,8 @@ struct RandomCase {
 /// `checkSchedule`, and its options are among those that can be had.
 RandomCase makeCase(Random &random, unsigned maxRanks);
 
-/// Asks for no order of summation if ranks cannot have one.
+/// Asks for the order of summation that binds most, of those that ranks can
+/// have.
 void chooseOrder(RandomCase &given);
 
 /// A schedule that somebody in a hurry writes: in each step some links bring

@@ -14,6 +14,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace sccl;
 using namespace sccl::driver;
 
@@ -59,6 +61,21 @@ void AdviceReport::printTable() const {
   }
 }
 
+std::optional<SumAccuracy> driver::accuracyOf(const Collective &collective,
+                                              const LoweringOptions &options) {
+  SumOrder order = orderFor(options);
+  if (!order.isTree() || !collective.combining())
+    return std::nullopt;
+  Result<SumTree> tree =
+      order.treeOf(unsigned(collective.pre().ranksOf(0).size()));
+  if (!tree)
+    return std::nullopt;
+  unsigned depth = tree->depth();
+  int roundoff = -int(elementType(options.element).mantissaBits) - 1;
+  return SumAccuracy{order.toString(), tree->toString(), depth,
+                     std::ldexp(depth, roundoff)};
+}
+
 void AdviceReport::printJson() const {
   for (size_t i = 0; i < advice.sizes.size(); ++i) {
     const SizeAdvice &size = advice.sizes[i];
@@ -86,6 +103,10 @@ void AdviceReport::printJson() const {
     if (intact) {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;
+    }
+    if (accuracy) {
+      object["order"] = accuracy->order;
+      object["sum_error_bound"] = accuracy->bound;
     }
     for (const Baseline &baseline : baselines)
       object[baseline.name + "_microseconds"] = baseline.sizes[i].microseconds;

@@ -18,6 +18,20 @@ struct Baseline {
   std::vector<SizeAdvice> sizes; ///< those of the advice
 };
 
+/// What a tree of additions means for a result.
+struct SumAccuracy {
+  std::string order; ///< as it was asked for
+  std::string tree;
+  unsigned depth;
+  /// A sum is wrong by at most this times the sum of |x|, to first order: a
+  /// rounding for each addition that an input goes through.
+  double bound;
+};
+
+/// That of what `options` ask for; nothing unless it depends on a tree.
+std::optional<SumAccuracy> accuracyOf(const Collective &collective,
+                                      const LoweringOptions &options);
+
 /// What there is to say of each size: the advice, and beside it what the intact
 /// machine takes, if parts are lost, and baselines.
 struct AdviceReport {
@@ -25,7 +39,11 @@ struct AdviceReport {
   const Advice *intact; ///< for the same sizes; or null
   const std::vector<Baseline> &baselines;
   std::string bounded; ///< programs that bounds hold for
+  std::optional<SumAccuracy> accuracy;
 
+  bool reduces() const {
+    return advice.candidates.front().implementation.collective.combining();
+  }
   /// A heading, and a line for each size.
   void printTable() const;
   /// An object for each size.

@@ -79,7 +79,9 @@ static LoweringFlags lowering(planCommand(), {OptionGroup::Data});
 static cl::opt<SumOrder>
     order("order",
           cl::desc("Order of summation: same, in which all ranks get the same "
-                   "bits, or any (default: same)"),
+                   "bits, any, or one tree for all elements and sizes: tree, "
+                   "rank, left, ring:R, ((0+1)+2), or a file with one "
+                   "(default: same)"),
           cl::init(SumOrder::Same), cl::sub(planCommand()));
 static cl::opt<unsigned>
     smBudget("sm-budget",
@@ -251,6 +253,14 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   out() << "  bounds hold for " << report.bounded << '\n';
   if (!compared.empty())
     out() << "  " << compared << '\n';
+  if (order.getNumOccurrences() && !report.reduces())
+    out() << "  note: nothing is added up, so --order changes nothing\n";
+  constexpr size_t shortText = 80;
+  if (const auto &sum = report.accuracy)
+    out() << "  every element is added up as "
+          << (sum->tree.size() <= shortText ? sum->tree : sum->order)
+          << ": off by at most " << llvm::formatv("{0:e1}", sum->bound)
+          << " of the sum of |x|\n";
   report.printTable();
   const Advice &advice = report.advice;
   out() << "frontier "
@@ -274,18 +284,19 @@ static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
   return chooseFamily(choice, named.fabric.topology.numRanks());
 }
 
-/// The options of all programs that are tried.
+/// The options of all programs that are asked for.
 static LoweringOptions loweringOptions() {
   LoweringOptions options = lowering.get();
   options.sumOrder = order;
-  options.sumOrder = orderFor(options);
   options.smBudget = smBudget;
   return options;
 }
 
 /// The ways that are tried: messages know one.
 static std::vector<LoweringWay> waysToTry() {
-  std::vector<LoweringWay> ways = usualWays(loweringOptions());
+  LoweringOptions options = loweringOptions();
+  options.sumOrder = orderFor(options);
+  std::vector<LoweringWay> ways = usualWays(options);
   if (isForMessages())
     std::erase_if(ways, [](const LoweringWay &way) {
       return way.name != nameOf(coll::Way());
@@ -418,7 +429,9 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
     return BadInput;
   bool hasIntact = intact && !intact->candidates.empty();
   print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
-        {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded});
+        {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded,
+         accuracyOf(advice->candidates.front().implementation.collective,
+                    loweringOptions())});
   if (!writeOutput(named.fabric, named.boxes, *advice, lowering,
                    loweringOptions()))
     return BadInput;

@@ -147,7 +147,7 @@ struct ScheduleFile {
 static std::vector<ScheduleFile> textsOf(const Fabric &fabric,
                                          const RankGroups &boxes,
                                          const Advice &advice,
-                                         unsigned smBudget) {
+                                         const LoweringOptions &options) {
   std::vector<ScheduleFile> result;
   ScheduleFiles files = filesOf(advice);
   for (const auto &[name, chosen] : files.all()) {
@@ -159,8 +159,10 @@ static std::vector<ScheduleFile> textsOf(const Fabric &fabric,
     std::string certificate =
         candidate->bound ? printCertificate(candidate->bound->certificate) : "";
     std::vector<coll::Way> ways = chosen.ways;
-    for (coll::Way &way : ways)
-      way.smBudget = smBudget;
+    for (coll::Way &way : ways) {
+      way.smBudget = options.smBudget;
+      way.sumOrder = options.sumOrder;
+    }
     result.push_back(
         {name, scheduleText(*instance, boxes, schedule, certificate, ways,
                             &fabric.timing, llvm::sys::path::stem(name))});
@@ -183,8 +185,7 @@ bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
                          const LoweringOptions &options) {
   if (output.empty())
     return true;
-  std::vector<ScheduleFile> files =
-      textsOf(fabric, boxes, advice, options.smBudget);
+  std::vector<ScheduleFile> files = textsOf(fabric, boxes, advice, options);
   if (targets.empty())
     return writeFolder(files);
   PlanCompileRequest request;

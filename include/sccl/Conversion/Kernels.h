@@ -37,12 +37,13 @@ struct Kernels {
 };
 
 /// The kernels of `program` for a host or for thread blocks, `program` stays.
-/// With `traced` they have marks, and are not tables: fails with that shape.
+/// With `traced` they have marks, and are not tables: fails with that shape. If
+/// they are `unweighted`, they cannot form averages.
 /// Of ops that become rows of tables, only those of one rank exist at a time.
 /// Emits an error and fails where convert-coll-to-kernel does.
 mlir::FailureOr<Kernels> makeKernels(coll::ProgramOp program,
                                      CodeShapeChoice shape, bool host,
-                                     bool traced);
+                                     bool traced, bool unweighted = false);
 
 } // namespace sccl
 

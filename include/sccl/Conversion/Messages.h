@@ -35,9 +35,11 @@ struct RankMessages {
 /// messages. Signals and waits are not needed any more: whoever reads a slot
 /// needs the rows that write it. That holds for buffers of the caller that are
 /// one as well, if the program allows that. Emits an error and fails if no
-/// execution of the program comes to an end.
+/// execution of the program comes to an end, or, unless it is `unweighted`, if
+/// averages cannot weigh what it adds up.
 mlir::FailureOr<std::vector<RankMessages>>
-makeMessages(coll::ProgramOp program, const Collective &collective);
+makeMessages(coll::ProgramOp program, const Collective &collective,
+             bool unweighted);
 
 /// The tables of all ranks, as MessageTable.h says.
 std::vector<std::string> messageTables(const std::vector<RankMessages> &ranks,

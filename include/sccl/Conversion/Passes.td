@@ -62,7 +62,9 @@ def ConvertCollToKernel : Pass<"convert-coll-to-kernel", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"host", "host", "bool", "false", "One thread executes a rank">,
-    Option<"traced", "traced", "bool", "false", "Mark what is executed">
+    Option<"traced", "traced", "bool", "false", "Mark what is executed">,
+    Option<"unweighted", "unweighted", "bool", "false",
+           "Take terms with any contributions: no average is formed">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect",

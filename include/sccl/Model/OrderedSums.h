@@ -17,6 +17,9 @@
 // a box's sum, or half of all ranks'. If they get others, as in most schedules
 // that engines find for few steps, no order makes them agree.
 //
+// Where a tree is asked for (SumTree.h), all that is combined waits, and parts
+// are added up as the tree has it, if they are nodes of it that make one node.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_MODEL_ORDEREDSUMS_H
@@ -24,38 +27,51 @@
 
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Schedule.h"
+#include "sccl/Model/SumTree.h"
 
 #include <algorithm>
 
 namespace sccl {
 
-/// Says which arrivals wait. Nothing waits in a collective that does not
-/// reduce, nor for a chunk that one rank sums up and others copy.
+/// What is known of a part of a sum.
+struct SumPart {
+  unsigned first;                ///< the least rank that has contributed to it
+  uint32_t node = SumTree::none; ///< of the tree, if it is one
+};
+
+/// Says which arrivals wait, and how they are added up. Nothing waits in a
+/// collective that does not reduce, nor, unless a tree is asked for, for a
+/// chunk that one rank sums up and others copy.
 class OrderedSums {
 public:
   /// Nothing waits.
   OrderedSums() = default;
   /// Takes sends of `collective`, which has to outlive this, by enter().
-  explicit OrderedSums(const Collective &collective);
+  OrderedSums(const Collective &collective, const SumOrder &order);
   /// Takes those of `schedule`.
-  OrderedSums(const Collective &collective, const Schedule &schedule);
+  OrderedSums(const Collective &collective, const Schedule &schedule,
+              const SumOrder &order);
 
   /// False if nothing waits, whatever is sent.
-  bool isNeeded() const { return !endsInSum.empty(); }
+  bool isNeeded() const { return !endsInSum.empty() || hasTree(); }
+  bool hasTree() const { return !lists.empty(); }
 
   /// Enters a send, if that is needed, after those of earlier steps. After the
   /// last one comes finish().
   void enter(const Send &send);
   void finish();
 
-  /// True if several ranks form one sum, so that only a program tells whether
-  /// they do so in one order.
+  /// True if only a program tells whether sums are in the order asked for:
+  /// there is a tree, or several ranks form one sum.
   bool mayDiffer() const {
-    return sendsKept || std::ranges::any_of(
-                            sumsOf, [](uint32_t ranks) { return ranks > 1; });
+    return hasTree() || sendsKept ||
+           std::ranges::any_of(sumsOf,
+                               [](uint32_t ranks) { return ranks > 1; });
   }
-  /// True if `rank` sums up `chunk` in the common order.
+  /// True if `rank` sums up `chunk` in the order asked for.
   bool isOrdered(unsigned rank, uint32_t chunk) const {
+    if (hasTree())
+      return collective->pre().contains(rank, chunk);
     return isNeeded() && sumsOf[chunk] > 1 && endsInSum[placeOf(rank, chunk)];
   }
   /// True if what `send` brings waits.
@@ -63,15 +79,43 @@ public:
     return send.action == SendAction::Reduce && isOrdered(send.dst, send.chunk);
   }
 
+  /// The input of `rank`, which contributes to `chunk`.
+  SumPart inputOf(unsigned rank, uint32_t chunk) const;
+  /// The sum of two parts of `chunk`.
+  SumPart sumOf(uint32_t chunk, SumPart a, SumPart b) const;
+  /// How to add up `parts` of `chunk`, all of them in the last chain.
+  std::vector<SumChain> chainsOf(uint32_t chunk,
+                                 const std::vector<SumPart> &parts) const;
+  /// The same for what a rank has kept: without a tree, in the given order.
+  std::vector<SumChain> chainsOfKept(uint32_t chunk,
+                                     const std::vector<SumPart> &parts) const;
+  /// Places for the parts of `chunk`: those that one chain adds up follow each
+  /// other, but for the first.
+  uint32_t place(uint32_t chunk, SumPart part) const;
+  uint32_t numPlaces(uint32_t chunk) const;
+
 private:
+  /// Ranks that contribute to a chunk, and their tree if there is one.
+  struct Contributors {
+    std::vector<unsigned> ranks;
+    std::optional<SumTree> tree;
+  };
+  const SumTree *treeOf(uint32_t chunk) const {
+    return hasTree() && lists[listOf[chunk]].tree ? &*lists[listOf[chunk]].tree
+                                                  : nullptr;
+  }
+  void findTrees(const SumOrder &order);
+
   size_t placeOf(unsigned rank, uint32_t chunk) const {
     return size_t(rank) * collective->numChunks() + chunk;
   }
 
   const Collective *collective = nullptr;
-  std::vector<bool> endsInSum;  ///< by place, of a chunk at a rank
-  std::vector<uint32_t> sumsOf; ///< ranks that complete one, by chunk
-  bool sendsKept = false;       ///< sums of what ranks keep are sent
+  std::vector<bool> endsInSum;     ///< by place, of a chunk at a rank
+  std::vector<uint32_t> sumsOf;    ///< ranks that complete one, by chunk
+  bool sendsKept = false;          ///< sums of what ranks keep are sent
+  std::vector<Contributors> lists; ///< each once, if a tree is asked for
+  std::vector<uint32_t> listOf;    ///< by chunk
 };
 
 } // namespace sccl

@@ -13,6 +13,7 @@
 #define SCCL_OPTIONS_LOWERINGOPTIONS_H
 
 #include "sccl/Model/ElementType.h"
+#include "sccl/Model/SumTree.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -55,12 +56,6 @@ enum class CodeShapeChoice {
   Table,    ///< as a table, and a loop over it
 };
 
-/// What is asked of the order in which ranks reduce.
-enum class SumOrder {
-  Any,
-  Same, ///< all ranks that end with a chunk reduce it in one order
-};
-
 // Reads an option's text into `value`. Returns what is wrong with it, with what
 // is expected instead; nothing if it was read.
 std::optional<std::string> readOption(llvm::StringRef text,
@@ -69,6 +64,7 @@ std::optional<std::string> readOption(llvm::StringRef text,
                                       LinkTransports &value);
 std::optional<std::string> readOption(llvm::StringRef text,
                                       CodeShapeChoice &value);
+/// A text that is neither an order nor a tree is the path of a file with one.
 std::optional<std::string> readOption(llvm::StringRef text, SumOrder &value);
 std::optional<std::string> readOption(llvm::StringRef text, Element &value);
 std::optional<std::string> readOption(llvm::StringRef text, Reduction &value);
@@ -78,7 +74,7 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os, TransportChoice value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const LinkTransports &value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, CodeShapeChoice value);
-llvm::raw_ostream &operator<<(llvm::raw_ostream &os, SumOrder value);
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const SumOrder &value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Element value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Reduction value);
 
@@ -108,6 +104,28 @@ struct ReductionSet {
 /// The order of summation that `options` ask for: any where nothing of `set`
 /// depends on it, as integers, `min` and `max` do not.
 SumOrder orderFor(const LoweringOptions &options, ReductionSet set = {});
+
+/// Sets element and reduction of `options` to what restricts programs most, of
+/// `set`, and the order of summation to orderFor().
+void restrictTo(const ReductionSet &set, LoweringOptions &options);
+
+/// What programs are held to.
+struct SumContract {
+  SumOrder order = SumOrder::Same;
+  /// Elements are floats of less than 32 bits: of several terms at once only
+  /// the result is rounded to them, so that it is another sum than one by one.
+  bool roundsOnce = false;
+  /// Averages weigh terms by how many ranks are in them.
+  bool weighs = false;
+
+  /// True if terms are not to be added at once, as a tree says what is rounded.
+  bool isOneByOne() const { return roundsOnce && order.isTree(); }
+  /// True if terms may be added at once that an average would not weigh alike.
+  bool isUnweighted() const { return !weighs && order.isTree(); }
+};
+
+/// What the programs that `options` ask for are held to.
+SumContract contractFor(const LoweringOptions &options);
 
 /// Which subcommands of the tool take an option.
 enum class OptionGroup {

@@ -96,8 +96,9 @@ def Lowering_ll
 def Lowering_sumOrder
     : LoweringOption<"sumOrder", "order", "::sccl::SumOrder",
                      "::sccl::SumOrder::Same", "Program",
-                     "Order of summation: same, in which all ranks get the "
-                     "same bits, or any">;
+                     "Order of summation: same, in which all ranks get the same "
+                     "bits, any, or one tree for all elements and sizes: tree, "
+                     "rank, left, ring:R, ((0+1)+2), or a file with one">;
 def Lowering_blocksPerLink
     : LoweringOption<"blocksPerLink", "blocks-per-link", "unsigned", "0",
                      "GPU", "Thread blocks for each link, up to 64; 0 means as "

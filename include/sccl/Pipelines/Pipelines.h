@@ -44,7 +44,7 @@ void addPieces(mlir::OpPassManager &manager, unsigned pieces,
 /// for or for `asked`.
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options);
 void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options,
-                 SumOrder asked);
+                 const SumContract &contract);
 
 /// The same from choose-transport on and without check-program, for those who
 /// check meanwhile.

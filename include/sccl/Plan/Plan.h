@@ -168,6 +168,8 @@ struct Manifest {
   unsigned ranks = 0;
   unsigned root = 0;
   bool combining = false;
+  /// In which its programs add up, as SumOrder prints it.
+  std::string sumOrder = "any";
   unsigned sendSegments = 1; ///< of a sending rank
   std::vector<RankLayout> layout;
   std::optional<Conditions> conditions; ///< if the collective is the user's

@@ -188,7 +188,11 @@ private:
   void dropProgram();
   std::vector<unsigned> blocksToBuild() const;
 
-  PlanRequest request;
+  /// The order of summation of all programs.
+  SumOrder commonOrder() const;
+
+  SumOrder askedOrder; ///< of summation
+  PlanRequest request; ///< with an order if results depend on it
   std::unique_ptr<KernelCompiler> compiler;
   plan::Plan result;
   std::vector<SizedSchedule> schedules; ///< by number

@@ -30,7 +30,8 @@ bool isRight(ScheduleOp schedule);
 /// True if coll-check-program accepts `program`, which must pass MLIR's
 /// verifier. Emits nothing and leaves the context alone: others may work with
 /// both meanwhile, as long as `program` stays as it is.
-bool isRight(ProgramOp program, const Collective &collective, SumOrder order);
+bool isRight(ProgramOp program, const Collective &collective,
+             const SumContract &contract);
 
 /// True if `program`, which must be right, is right also when send and receive
 /// buffers overlap, see Collective::hasInPlaceLayout (check H4). Likewise emits

@@ -225,7 +225,8 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     With `order` same, ranks that complete one sum add it up in one order, where
     the schedule allows it: what arrives waits until the value is sent on or
     complete, and is added in the order of the least ranks that have contributed
-    to each part. See docs/Numerics.md.
+    to each part. If `order` is a tree, all that is combined waits, and parts
+    that are nodes of the tree are added up as it has it. See docs/Numerics.md.
 
     With `ll`, which implies both, scratch holds LL words. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
@@ -273,7 +274,11 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
     Statistic<"numSlots", "scratch-slots", "slots of scratch given back">,
   ];
   let options = [
-    Lowering_explain
+    Lowering_explain,
+    Option<"oneByOne", "one-by-one", "bool", "false",
+           "Leave reductions of two terms apart, each with its rounding">,
+    Option<"unweighted", "unweighted", "bool", "false",
+           "Join terms with any contributions: no average is formed">
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -425,8 +430,10 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
       - a rank that may return before its output is complete, or while another
         rank reads or writes its buffers (H1);
       - unless `order` is any, a chunk that two ranks end with after combining
-        it in different orders, so that floats may differ (T1). See
-        docs/Numerics.md;
+        it in different orders, so that floats may differ (T1); with
+        `small-floats`, what several terms at once make is another sum than one
+        by one, since it is rounded once. See docs/Numerics.md;
+      - if `order` is a tree, a chunk that is combined in another order (T2);
       - with `in-place`, any of this when the send and the receive buffer of each
         rank overlap as in NCCL's collectives in place, or that they have no such
         overlap, as in an all_to_all (H4).
@@ -438,6 +445,8 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
   }];
   let options = [
     Lowering_sumOrder,
+    Option<"smallFloats", "small-floats", "bool", "false",
+           "Elements are floats of less than 32 bits">,
     Option<"inPlace", "in-place", "bool", "false",
            "Require that the program works in place">,
   ];

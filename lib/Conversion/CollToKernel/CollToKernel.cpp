@@ -40,7 +40,8 @@ struct ConvertCollToKernelPass
     if (!problem)
       return failure();
     FailureOr<std::unique_ptr<ProgramConverter>> converter =
-        ProgramConverter::make(program, problem->collective, host, traced);
+        ProgramConverter::make(program, problem->collective, host, traced,
+                               unweighted);
     if (failed(converter))
       return failure();
     OpBuilder builder(program);

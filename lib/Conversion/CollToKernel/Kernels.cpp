@@ -86,7 +86,7 @@ static void emitTables(ProgramConverter &converter, coll::ProgramOp program,
 
 FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
                                      CodeShapeChoice shape, bool host,
-                                     bool traced) {
+                                     bool traced, bool unweighted) {
   if (traced && shape == CodeShapeChoice::Table)
     return program.emitOpError("cannot be traced as a table");
   program.getContext()
@@ -96,7 +96,8 @@ FailureOr<Kernels> sccl::makeKernels(coll::ProgramOp program,
   if (failed(problem))
     return failure();
   FailureOr<std::unique_ptr<ProgramConverter>> converter =
-      ProgramConverter::make(program, problem->collective, host, traced);
+      ProgramConverter::make(program, problem->collective, host, traced,
+                             unweighted);
   if (failed(converter))
     return failure();
   const ProgramInfo &info = (*converter)->info();

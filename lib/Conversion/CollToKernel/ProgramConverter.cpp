@@ -40,10 +40,11 @@ ProgramConverter::ProgramConverter(ProgramOp program, Collective collective,
 
 FailureOr<std::unique_ptr<ProgramConverter>>
 ProgramConverter::make(ProgramOp program, const Collective &collective,
-                       bool host, bool traced) {
+                       bool host, bool traced, bool unweighted) {
   if (failed(requireParts(program)))
     return failure();
-  FailureOr<AverageWords> averages = AverageWords::of(program, collective);
+  FailureOr<AverageWords> averages =
+      AverageWords::of(program, collective, unweighted);
   if (failed(averages))
     return failure();
   std::unique_ptr<ProgramConverter> converter(new ProgramConverter(

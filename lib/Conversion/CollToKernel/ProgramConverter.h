@@ -25,7 +25,7 @@ public:
   /// without barriers, or cannot be for a host.
   static mlir::FailureOr<std::unique_ptr<ProgramConverter>>
   make(ProgramOp program, const Collective &collective, bool host,
-       bool traced = false);
+       bool traced = false, bool unweighted = false);
 
   const ProgramInfo &info() const { return theInfo; }
 

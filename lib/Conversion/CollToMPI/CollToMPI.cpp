@@ -193,7 +193,7 @@ struct ConvertCollToMPIPass
     if (!problem)
       return failure();
     FailureOr<std::vector<RankMessages>> ranks =
-        makeMessages(program, problem->collective);
+        makeMessages(program, problem->collective, /*unweighted=*/false);
     if (failed(ranks))
       return failure();
     OpBuilder builder(program);

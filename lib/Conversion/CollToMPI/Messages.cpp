@@ -241,8 +241,10 @@ std::vector<RankMessages> MessageMaker::finish() {
 }
 
 FailureOr<std::vector<RankMessages>>
-sccl::makeMessages(ProgramOp program, const Collective &collective) {
-  FailureOr<AverageWords> averages = AverageWords::of(program, collective);
+sccl::makeMessages(ProgramOp program, const Collective &collective,
+                   bool unweighted) {
+  FailureOr<AverageWords> averages =
+      AverageWords::of(program, collective, unweighted);
   if (failed(averages))
     return failure();
   MessageMaker maker(program, collective);

@@ -67,7 +67,8 @@ private:
 } // namespace
 
 FailureOr<AverageWords> AverageWords::of(ProgramOp program,
-                                         const Collective &collective) {
+                                         const Collective &collective,
+                                         bool unweighted) {
   AverageWords result;
   if (!collective.combining())
     return result;
@@ -78,7 +79,7 @@ FailureOr<AverageWords> AverageWords::of(ProgramOp program,
         if (!transfer)
           return WalkResult::advance();
         ArrayRef<uint32_t> words = counts.execute(*transfer);
-        if (counts.isMixed) {
+        if (counts.isMixed && !unweighted) {
           op->emitOpError("has terms with different numbers of contributions, "
                           "which averages cannot weigh alike");
           return WalkResult::interrupt();
@@ -89,7 +90,7 @@ FailureOr<AverageWords> AverageWords::of(ProgramOp program,
           result.mixedWords.try_emplace(op, words.begin(), words.end());
         return WalkResult::advance();
       });
-  if (failed(walked) || counts.isMixed)
+  if (failed(walked) || (counts.isMixed && !unweighted))
     return failure();
   return result;
 }

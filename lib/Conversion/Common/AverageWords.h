@@ -25,9 +25,10 @@ struct WeighedTransfer {
 class AverageWords {
 public:
   /// Counts what each operand holds, by executing `program`. Emits an error and
-  /// fails where walkInExecutionOrder does.
-  static mlir::FailureOr<AverageWords> of(ProgramOp program,
-                                          const Collective &collective);
+  /// fails where walkInExecutionOrder does, and unless it is `unweighted`, so
+  /// that no average is formed, for terms that an average weighs differently.
+  static mlir::FailureOr<AverageWords>
+  of(ProgramOp program, const Collective &collective, bool unweighted);
 
   /// `transfer`, which `op` performs, in as many parts as its chunks have
   /// different words.

@@ -313,8 +313,9 @@ Schedule coll::importSchedule(ScheduleOp op) {
   return schedule;
 }
 
-OrderedSums coll::importOrder(ScheduleOp op, const Collective &collective) {
-  OrderedSums order(collective);
+OrderedSums coll::importOrder(ScheduleOp op, const Collective &collective,
+                              const SumOrder &asked) {
+  OrderedSums order(collective, asked);
   if (!order.isNeeded())
     return order;
   for (StepOp step : op.getBody().getOps<StepOp>())

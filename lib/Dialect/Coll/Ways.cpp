@@ -21,11 +21,14 @@ using namespace sccl::coll;
 LogicalResult
 WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Transport,
                 Protocol, unsigned pieces, unsigned distance, PieceOrder,
-                unsigned, DenseI64ArrayAttr bestAt) {
+                unsigned, StringAttr sumOrder, DenseI64ArrayAttr bestAt) {
   constexpr unsigned limit = 1 << 20;
   if (pieces - 1 >= limit || distance - 1 >= limit) // way_c1
     return emitError() << "has " << pieces << " pieces at a distance of "
                        << distance << ", the limits are 1 and " << limit;
+  if (sumOrder) // way_c3
+    if (auto order = SumOrder::parse(sumOrder.getValue()); !order)
+      return emitError() << "has a sum_order that is none: " << order.error();
   ArrayRef<int64_t> numbers;
   if (bestAt)
     numbers = bestAt.asArrayRef();
@@ -56,6 +59,8 @@ std::vector<Way> coll::importWays(ScheduleOp op) {
                           attribute.getPieces(),
                           sccl::PieceOrder{attribute.getDistance(), inRounds},
                           attribute.getSmBudget());
+    if (StringAttr order = attribute.getSumOrder())
+      way.sumOrder = *SumOrder::parse(order.getValue());
     if (!attribute.getBestAt())
       continue;
     for (ArrayRef<int64_t> numbers = attribute.getBestAt().asArrayRef();
@@ -81,6 +86,9 @@ ArrayAttr coll::exportWays(MLIRContext *context, ArrayRef<Way> ways) {
         context, way.transport, way.protocol, way.pieces, way.order.distance,
         way.order.inRounds ? PieceOrder::Rounds : PieceOrder::Steps,
         way.smBudget,
+        way.sumOrder == SumOrder::Same
+            ? StringAttr()
+            : StringAttr::get(context, way.sumOrder.toString()),
         numbers.empty() ? DenseI64ArrayAttr()
                         : DenseI64ArrayAttr::get(context, numbers)));
   }

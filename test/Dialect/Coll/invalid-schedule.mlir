@@ -202,6 +202,15 @@ coll.schedule @way_c2_negative of broadcast on @pair chunks = 1 root = 0 attribu
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited
 }
+// expected-error @+1 {{has a sum_order that is none: a tree of additions has the numbers from 0 on, each once: 0 is missing}}
+coll.schedule @way_c3_leaf of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<sum_order = "(1+2)">]} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+}
 // expected-error @+1 {{has 0 pieces at a distance of 6, the limits are 1 and 1048576}}
 coll.schedule @way_c1_none of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<pieces = 0>]} {
 }

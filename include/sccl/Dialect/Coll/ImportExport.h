@@ -51,8 +51,10 @@ Send importSend(SendOpInterface op);
 /// The sends of `op`, in its order. Numbers of ranks and chunks are not
 /// checked.
 Schedule importSchedule(ScheduleOp op);
-/// The order in which ranks sum up what `op`, of `collective`, sends.
-OrderedSums importOrder(ScheduleOp op, const Collective &collective);
+/// The order, of those `asked` for, in which ranks sum up what `op`, of
+/// `collective`, sends.
+OrderedSums importOrder(ScheduleOp op, const Collective &collective,
+                        const SumOrder &asked);
 /// The `ways` of `op`, and back; null if there are none.
 std::vector<Way> importWays(ScheduleOp op);
 mlir::ArrayAttr exportWays(mlir::MLIRContext *context,

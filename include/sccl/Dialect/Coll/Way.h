@@ -11,6 +11,7 @@
 #include "sccl/Dialect/Coll/Transfer.h"
 #include "sccl/Model/Pieces.h"
 #include "sccl/Model/SizedTime.h"
+#include "sccl/Model/SumTree.h"
 
 #include <tuple>
 #include <utility>
@@ -25,10 +26,14 @@ struct Way {
   unsigned pieces = 1;
   sccl::PieceOrder order = {}; ///< `distance` and `order` of the attribute
   unsigned smBudget = 0;
+  SumOrder sumOrder = SumOrder::Same;
   std::vector<SizedTime> bestAt = {};
 
   /// Ways with the same key give the same program.
-  auto key() const { return std::tuple(transport, protocol, cut(), smBudget); }
+  auto key() const {
+    return std::tuple(transport, protocol, cut(), smBudget,
+                      sumOrder.toString());
+  }
   /// How chunks are cut: one piece has no order.
   std::pair<unsigned, sccl::PieceOrder> cut() const {
     return {pieces, pieces > 1 ? order : sccl::PieceOrder()};
