@@ -119,11 +119,11 @@ typedef struct scclConfig {
   double timeoutSeconds;
   size_t scratchBytes; /**< of this rank for each plan; 0: 256 MiB on a GPU,
                             else 64 MiB; launches of more go in pieces */
-  int smBudget; /**< multiprocessors that a launch may take; 0: no limit */
+  int smBudget;      /**< multiprocessors that a launch may take; 0: no limit */
+  const char *order; /**< that plans must have, as --order takes it; or null */
 } scclConfig;
-
 #define SCCL_CONFIG_INITIALIZER                                                \
-  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0, 0 }
+  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0, 0, 0 }
 
 /** For scclTransport: whoever sends. */
 #define SCCL_ANY_RANK (-1)

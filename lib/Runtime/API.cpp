@@ -9,6 +9,7 @@
 #include "Communicator.h"
 #include "Graveyard.h"
 #include "Messages/MessageCommunicator.h"
+#include "sccl/Model/SumTree.h"
 
 #include <cmath>
 #include <cstddef>
@@ -178,6 +179,9 @@ static Status checkConfig(const scclConfig &config) {
   if (config.smBudget < 0)
     return invalid("smBudget is " + std::to_string(config.smBudget) +
                    ", expected 0 or more");
+  if (config.order)
+    if (auto order = SumOrder::parse(config.order); !order)
+      return invalid(order.error());
   return {};
 }
 

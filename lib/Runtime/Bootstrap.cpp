@@ -8,9 +8,22 @@
 #include "Bootstrap.h"
 
 #include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string>
 #include <sys/mman.h>
 
 using namespace sccl;
+
+scclConfig sccl::keptConfig(scclConfig config) {
+  static std::mutex mutex;
+  static std::set<std::string> texts;
+  if (config.size < sizeof(config) || !config.order)
+    return config;
+  std::lock_guard lock(mutex);
+  config.order = texts.insert(config.order).first->c_str();
+  return config;
+}
 
 GatherRoom::GatherRoom(size_t bytes)
     : bytes(bytes), memory(std::malloc(bytes)) {

@@ -110,6 +110,9 @@ private:
   unsigned rank = 0, numRanks = 0;
 };
 
+/// `config`, whose text lasts.
+scclConfig keptConfig(scclConfig config);
+
 } // namespace sccl
 
 #endif // SCCL_LIB_RUNTIME_BOOTSTRAP_H

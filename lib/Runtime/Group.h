@@ -27,8 +27,8 @@ public:
   /// Of a rank that has not joined yet.
   Group(unsigned rank, unsigned numRanks, const Bootstrap &bootstrap,
         const scclConfig &config)
-      : config(config), bootstrap(bootstrap), regions(rank, numRanks),
-        own(rank), count(numRanks) {}
+      : config(keptConfig(config)), bootstrap(bootstrap),
+        regions(rank, numRanks), own(rank), count(numRanks) {}
   ~Group();
   /// Collective. Joins the others, also if `arguments` is an error, which all
   /// ranks get then.

@@ -9,10 +9,34 @@
 
 #include "TraceRecords.h"
 #include "Tracer.h"
+#include "sccl/Model/SumTree.h"
 
 using namespace sccl;
 
 Membership::~Membership() = default;
+
+/// True if sums in the order of `plan` are those in the order that is `asked`
+/// for.
+static bool keepsOrder(const plan::Manifest &plan, const SumOrder &asked) {
+  Result<SumOrder> own = SumOrder::parse(plan.sumOrder);
+  if (asked == SumOrder::Any || !plan.combining)
+    return true;
+  if (!asked.isTree())
+    return own && *own != SumOrder::Any;
+  Result<SumTree> tree = asked.treeOf(plan.ranks);
+  Result<SumTree> same = own ? own->treeOf(plan.ranks) : Error{own.error()};
+  return tree && same && tree->toString() == same->toString();
+}
+
+static Status checkOrder(const plan::Manifest &plan, const char *asked) {
+  Result<SumOrder> order = SumOrder::parse(asked);
+  if (order && keepsOrder(plan, *order))
+    return {};
+  return {scclErrorUnsupported,
+          "the plan for " + plan.collective + " adds up in the order " +
+              plan.sumOrder + ", and the communicator is for the order " +
+              asked + "; compile it with --order=" + asked};
+}
 
 Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
   constexpr size_t mostPlans = 1 << 12;
@@ -26,6 +50,10 @@ Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
     if (plans.size() == mostPlans)
       return {scclErrorUnsupported,
               "the communicator has " + std::to_string(mostPlans) + " plans"};
+    if (config().order)
+      if (Status status = checkOrder(plan->view.manifest, config().order);
+          !status.ok())
+        return status;
     plans.reserve(plans.size() + 1);
     return {};
   });

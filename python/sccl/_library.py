@@ -90,6 +90,7 @@ class Config(c.Structure):
         ("timeoutSeconds", c.c_double),
         ("scratchBytes", c.c_size_t),
         ("smBudget", c.c_int),
+        ("order", c.c_char_p),
     ]
 
 

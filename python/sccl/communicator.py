@@ -54,8 +54,10 @@ class Communicator:
     them in touch, and call its collectives in the same order.
 
     `device` is "cpu", "cuda" or "hip", `timeout` the seconds that a launch may stand
-    still, and `sm_budget` the multiprocessors that a launch may take; 0 is no limit. A communicator belongs to one thread at a time. With ``with`` it is
-    destroyed at the end.
+    still, and `sm_budget` the multiprocessors that a launch may take; 0 is no limit.
+    Only plans that add up in the `order` are loaded, as `sccl plan --order` has it. A
+    communicator belongs to one thread at a time. With ``with`` it is destroyed at the
+    end.
 
     Where the main thread waits for other ranks on a CPU, handlers of signals run. If
     one raises something, as Ctrl-C does, the communicator is aborted on all ranks: that
@@ -73,6 +75,7 @@ class Communicator:
         timeout: float = 30.0,
         scratch_bytes: int = 0,
         sm_budget: int = 0,
+        order: Optional[str] = None,
     ):
         lib = _library.library()
         self.rank, self.size = gather.rank, gather.size
@@ -89,6 +92,7 @@ class Communicator:
             timeout,
             whole(scratch_bytes, "scratch_bytes"),
             c_int(sm_budget, "sm_budget"),
+            None if order is None else order.encode(),
         )
         made = c.c_void_p()
         code = lib.scclCommInit(

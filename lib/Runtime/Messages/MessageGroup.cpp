@@ -37,8 +37,9 @@ static constexpr uint32_t messageHelloMagic = 0x4d434353; // "SCCM"
 
 MessageGroup::MessageGroup(const scclTransport &transport,
                            const scclConfig &config)
-    : config(config), bootstrap(transport.allGather, transport.context,
-                                transport.rank, transport.numRanks),
+    : config(keptConfig(config)),
+      bootstrap(transport.allGather, transport.context, transport.rank,
+                transport.numRanks),
       origin(forkCount()), transport(transport),
       theInquiry(transport.numRanks) {}
 
