@@ -7,6 +7,7 @@
 
 #include "sccl/Codegen/Target.h"
 
+#include "GPUTargets.h"
 #include "HSACO.h"
 #include "ModuleContents.h"
 #include "TableText.h"
@@ -16,9 +17,6 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"

@@ -7,10 +7,10 @@
 
 #include "HSACO.h"
 
+#include "GPUTargets.h"
 #include "Linker.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Target/LLVM/ROCDL/Utils.h"
 
 using namespace mlir;
 using namespace sccl;

@@ -14,8 +14,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+// The class of the dialect, without those of its ops.
+#include "mlir/Dialect/LLVMIR/ROCDLOpsDialect.h.inc"
 
 using namespace mlir;
 using namespace sccl;
