@@ -19,6 +19,7 @@
 #include "ProductSums.h"
 #include "Search/Constants.h"
 #include "SearchState.h"
+#include "TreeSums.h"
 
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/RanksByChunk.h"
@@ -40,7 +41,8 @@ class FrontierSearch {
 public:
   FrontierSearch(const FrontierProblem &problem, const Progress &progress)
       : problem(problem), options(problem.options), progress(progress),
-        state(problem), products(problem), gatherSums(problem) {
+        state(problem), products(problem), gatherSums(problem),
+        treeSums(problem) {
     for (unsigned steps = 0; steps <= options.maxSteps; ++steps)
       searches.emplace_back(problem, steps);
   }
@@ -49,6 +51,7 @@ public:
 
 private:
   void glance();
+  void searchOrdered();
   void shorten(uint64_t work);
   void searchAll(uint64_t work, bool isFirst);
   void searchBatch(const std::vector<unsigned> &batch, uint64_t work);
@@ -77,6 +80,7 @@ private:
   SearchState state;
   ProductSums products;
   GatherSums gatherSums;
+  TreeSums treeSums;
   std::vector<StepSearch> searches; ///< by steps
   uint64_t spent = 0;               ///< by engines, on single C and R
   unsigned reported = 0; ///< all final points up to this number of steps
@@ -157,6 +161,21 @@ void FrontierSearch::glance() {
     });
   atEach(
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
+}
+
+/// Engines know of no order of additions, so they are not asked where there is
+/// one.
+void FrontierSearch::searchOrdered() {
+  state.bounds.find(options.probeWork);
+  for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
+    if (!problem.deadline.isOver() && !state.isReached(steps))
+      add(treeSums.at(steps, knownAt(steps)));
+    // Bounds of any order are seldom met, so little is spent on them.
+    if (knownAt(steps) && !state.isSettled(steps))
+      state.bounds.strengthen(steps, *knownAt(steps),
+                              2 * tuned::firstCandidateWork());
+    report(/*isOver=*/false);
+  }
 }
 
 /// Trees have as many chunks as their fractions need. Where engines are quick,
@@ -318,6 +337,11 @@ bool FrontierSearch::isDone() const {
 
 Frontier FrontierSearch::run() {
   state.bounds.findThroughput(options.probeWork);
+  if (problem.hasOrder()) {
+    searchOrdered();
+    report(/*isOver=*/true);
+    return conclude();
+  }
   glance();
   state.bounds.find(options.probeWork);
   shorten(tuned::firstCandidateWork());
@@ -404,6 +428,8 @@ Frontier FrontierSearch::conclude() {
                          return !options.k || searches[steps].hasUndecided();
                        });
   frontier.why = why(unsettled, frontier.complete);
+  if (problem.hasOrder() && !frontier.complete)
+    frontier.why += "; bounds are those of any order of additions";
   frontier.stopped = !frontier.complete && problem.deadline.isOver();
   for (const StepSearch &search : searches)
     if (!frontier.complete && !search.failure().empty()) {
@@ -414,23 +440,6 @@ Frontier FrontierSearch::conclude() {
   frontier.bounds = state.bounds.all();
   state.points.moveTo(frontier);
   return frontier;
-}
-
-static std::optional<Error> checkOptions(const FrontierOptions &options) {
-  auto between = [](const char *what, unsigned value, unsigned limit) {
-    return Error{"the largest number of " + std::string(what) + " is " +
-                 std::to_string(value) + ", expected between 1 and " +
-                 std::to_string(limit)};
-  };
-  if (options.maxSteps < 1 || options.maxSteps > FrontierOptions::maxMaxSteps)
-    return between("steps", options.maxSteps, FrontierOptions::maxMaxSteps);
-  if (options.maxChunks < 1 ||
-      options.maxChunks > FrontierOptions::maxMaxChunks)
-    return between("chunks", options.maxChunks, FrontierOptions::maxMaxChunks);
-  if (options.k && *options.k > FrontierOptions::maxMaxSteps)
-    return Error{"k is " + std::to_string(*options.k) + ", the limit is " +
-                 std::to_string(FrontierOptions::maxMaxSteps)};
-  return std::nullopt;
 }
 
 /// True if each rank has what it needs before anything is sent.
@@ -461,11 +470,11 @@ Result<Frontier> sccl::searchFrontier(
     const Topology &topology, const CollectiveFamily &family,
     const FrontierOptions &options,
     const std::function<void(const FrontierPoint &)> &progress) {
-  if (std::optional<Error> error = checkOptions(options))
-    return *error;
   Result<Collective> smallest = smallestCollective(family, topology.numRanks());
   if (!smallest)
     return Error{smallest.error()};
+  if (std::optional<Error> error = checkOptions(options, *smallest))
+    return *error;
   // Finds out whether every chunk has a path to its destinations.
   Result<Instance> reachable = Instance::make(topology, *smallest, 1, 1);
   if (!reachable)

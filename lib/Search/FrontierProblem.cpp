@@ -14,6 +14,39 @@
 
 using namespace sccl;
 
+/// Whether `order` has a tree for the ranks that contribute to each chunk.
+static std::optional<Error> checkTrees(const Collective &collective,
+                                       const SumOrder &order) {
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    if (Result<SumTree> tree =
+            order.treeOf(unsigned(collective.pre().ranksOf(chunk).size()));
+        !tree)
+      return Error{tree.error()};
+  return std::nullopt;
+}
+
+std::optional<Error> sccl::checkOptions(const FrontierOptions &options,
+                                        const Collective &smallest) {
+  auto between = [](const char *what, unsigned value, unsigned limit) {
+    return Error{"the largest number of " + std::string(what) + " is " +
+                 std::to_string(value) + ", expected between 1 and " +
+                 std::to_string(limit)};
+  };
+  if (options.maxSteps < 1 || options.maxSteps > FrontierOptions::maxMaxSteps)
+    return between("steps", options.maxSteps, FrontierOptions::maxMaxSteps);
+  if (options.maxChunks < 1 ||
+      options.maxChunks > FrontierOptions::maxMaxChunks)
+    return between("chunks", options.maxChunks, FrontierOptions::maxMaxChunks);
+  if (options.k && *options.k > FrontierOptions::maxMaxSteps)
+    return Error{"k is " + std::to_string(*options.k) + ", the limit is " +
+                 std::to_string(FrontierOptions::maxMaxSteps)};
+  if (!options.order.isTree() || !smallest.combining())
+    return std::nullopt;
+  if (options.k || options.engine != "auto")
+    return Error{"engines, and searches with k, know of no order of additions"};
+  return checkTrees(smallest, options.order);
+}
+
 /// The most chunks that a link passes in a round.
 static unsigned mostPerRound(const Topology &topology) {
   std::vector<unsigned> least(topology.links().size(), ~0u);
@@ -25,12 +58,15 @@ static unsigned mostPerRound(const Topology &topology) {
 }
 
 /// Those that were given where trees lead to all ranks: whether the best are
-/// found is a matter of luck in any numbering.
+/// found is a matter of luck in any numbering. Trees of additions are of ranks
+/// as they are numbered.
 static CanonicalNumbers numbersFor(const Topology &topology,
                                    const CollectiveFamily &family,
+                                   const SumOrder &order,
                                    const Collective &smallest) {
-  return family.isPlain() ? CanonicalNumbers()
-                          : CanonicalNumbers(topology, smallest);
+  return family.isPlain() || order.isTree()
+             ? CanonicalNumbers()
+             : CanonicalNumbers(topology, smallest);
 }
 
 FrontierProblem::FrontierProblem(const Topology &topology,
@@ -38,7 +74,7 @@ FrontierProblem::FrontierProblem(const Topology &topology,
                                  const FrontierOptions &options,
                                  const Collective &smallest)
     : given{topology, family, smallest},
-      numbers(numbersFor(topology, family, smallest)),
+      numbers(numbersFor(topology, family, options.order, smallest)),
       topology(numbers.of(topology)), family(numbers.of(family)),
       options(options),
       smallest(*smallestCollective(this->family, topology.numRanks())),

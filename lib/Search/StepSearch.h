@@ -35,6 +35,7 @@ namespace sccl {
 /// the same frontier; bounds see those that were given, which their
 /// certificates name.
 struct FrontierProblem {
+  /// `options` must be those that `checkOptions` accepts.
   FrontierProblem(const Topology &topology, const CollectiveFamily &family,
                   const FrontierOptions &options, const Collective &smallest);
 
@@ -54,6 +55,10 @@ struct FrontierProblem {
     return packsAllRanks() ? TreeSynthesis::engine : MulticastSynthesis::engine;
   }
   bool wantsTrees() const;
+  /// Whether the order of additions is a given tree.
+  bool hasOrder() const {
+    return options.order.isTree() && smallest.combining();
+  }
   /// Whether those trees lead from and to some ranks only.
   bool packsSomeRanks() const { return wantsTrees() && !packsAllRanks(); }
   /// From one rank to all, or the reverse.
@@ -129,6 +134,10 @@ private:
   mutable std::unique_ptr<TreeSynthesis> treesOnReduced;
   mutable std::unique_ptr<MulticastSynthesis> multicastsOnReduced;
 };
+
+/// What is wrong with `options` for a family of this smallest collective.
+std::optional<Error> checkOptions(const FrontierOptions &options,
+                                  const Collective &smallest);
 
 /// One (C, R) to try at some number of steps.
 struct StepCandidate {

@@ -14,6 +14,7 @@
 #include "Output.h"
 #include "Progress.h"
 
+#include "sccl/Model/SumTree.h"
 #include "sccl/Model/Symmetry.h"
 #include "sccl/Solver/Pipelined.h"
 
@@ -87,6 +88,11 @@ static cl::opt<bool>
                        "pieces follow each other: for each S, and at last for "
                        "any"),
               cl::sub(paretoCommand()));
+static cl::opt<std::string> orderText(
+    "order",
+    cl::desc("Order of additions: any, same, rank, tree, left, ring:R or "
+             "a tree as '((0+1)+(2+3))'; any and same are left to programs"),
+    usually("same"), cl::sub(paretoCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(paretoCommand()));
 static cl::opt<std::string>
@@ -247,6 +253,21 @@ searchRoot(const Topology &topology, const RankGroups &boxes,
   return isKnown ? Done : NotKnown;
 }
 
+/// What is to be said of `order` for what `family` does.
+static std::vector<std::string> orderNotes(const SumOrder &order,
+                                           const CollectiveFamily &family,
+                                           unsigned numRanks) {
+  Result<Collective> smallest = smallestCollective(family, numRanks);
+  if (!orderText.getNumOccurrences() || !smallest)
+    return {};
+  if (!smallest->combining())
+    return {family.name() + " reduces nothing, so no order is asked of it"};
+  if (!order.isTree())
+    return {"schedules are the same with the orders any and same, which "
+            "programs keep"};
+  return {"all sums are nodes of the tree of the order " + order.toString()};
+}
+
 /// The options of the command line; prints an error and returns nothing if they
 /// make no sense. Those that --k, --max-steps and --max-chunks limit are left
 /// to the search.
@@ -272,6 +293,12 @@ static std::optional<FrontierOptions> frontierOptions() {
   options.jobs = jobs;
   options.engine = engine;
   options.thorough = thorough;
+  Result<SumOrder> order = SumOrder::parse(orderText);
+  if (!order) {
+    fail(order.error());
+    return std::nullopt;
+  }
+  options.order = std::move(*order);
   options.solver.memoryMiB = memory;
   return options;
 }
@@ -307,6 +334,9 @@ int driver::paretoMain() {
   if (!directory.empty() && !makeFolder(directory))
     return BadInput;
 
+  for (std::string &note :
+       orderNotes(options->order, *family, topology->numRanks()))
+    origin.notes.push_back(std::move(note));
   InterruptScope interrupt;
   options->solver.interrupt = interrupt.flag();
   auto begin = std::chrono::steady_clock::now();

@@ -16,6 +16,7 @@
 
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/CollectiveFamily.h"
+#include "sccl/Model/SumTree.h"
 #include "sccl/Model/TreeSchedule.h"
 #include "sccl/Solver/Solver.h"
 
@@ -56,6 +57,9 @@ struct FrontierOptions {
   bool maxChunksIsFirm = false;
   /// Sends of a point that was packed of trees: some seconds to write out.
   uint64_t maxSends = uint64_t(1) << 22;
+  /// Of additions, for collectives that reduce. Where it is a tree, only points
+  /// that follow it count; any and same are left to programs.
+  SumOrder order = {};
   /// If given, the paper's procedure (section 3.5, algorithm 1): only schedules
   /// with R <= S + k, and Pareto-optimality among them.
   std::optional<unsigned> k;

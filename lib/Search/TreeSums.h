@@ -1,0 +1,51 @@
+//===- TreeSums.h - Schedules that add up by a tree -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where the order of additions is a given tree, few of the schedules that
+// engines find follow it. In their place come those in which each target gets
+// all inputs in one step; those packed of ways to compute the tree; and for an
+// all_reduce such a reduce_scatter with an all_gather behind it, and
+// all_gathers whose arrivals are added up, which suits any tree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_SEARCH_TREESUMS_H
+#define SCCL_LIB_SEARCH_TREESUMS_H
+
+#include "StepSearch.h"
+
+namespace sccl {
+
+class TreeSums {
+public:
+  explicit TreeSums(const FrontierProblem &problem) : problem(problem) {}
+
+  /// The cheapest of `steps` steps that is found, and is cheaper than `known`;
+  /// nothing if there is none.
+  std::optional<FrontierPoint> at(unsigned steps,
+                                  const std::optional<Rational> &known);
+
+private:
+  using Point = std::optional<FrontierPoint>;
+
+  Point direct() const;
+  Point packed(unsigned steps, const std::optional<Rational> &known);
+  Point joined(unsigned steps, const std::optional<Rational> &known);
+  Point addedOnArrival(unsigned steps, const std::optional<Rational> &known);
+  const std::vector<FrontierPoint> &pointsOf(CollectiveKind kind);
+  Result<Implementation> implement(CollectiveKind kind,
+                                   const FrontierPoint &point) const;
+  Point checked(Implementation found, std::string engine, double seconds) const;
+
+  const FrontierProblem &problem;
+  std::unique_ptr<MulticastSynthesis> synthesis; ///< on the reduced topology
+  std::map<CollectiveKind, std::vector<FrontierPoint>> parts;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_SEARCH_TREESUMS_H
