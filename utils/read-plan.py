@@ -78,6 +78,19 @@ def sha(value, name):
     require(type(value) is str and re.fullmatch("[0-9a-f]{64}", value), f"'{name}' is no SHA-256")
 
 
+def order(value, name):
+    """A word, or a tree as "((0+1)+2)" with each leaf once."""
+    require(type(value) is str, f"'{name}' is no string")
+    if value in ("same", "rank", "tree", "left") or re.fullmatch("ring:(0|[1-9][0-9]{0,8})", value):
+        return
+    leaves = sorted(map(int, re.findall("[0-9]+", value)))
+    require(leaves and leaves == list(range(len(leaves))), f"'{name}' is '{value}'")
+    rest, shorter = "", re.sub("[0-9]+", "x", value)
+    while rest != shorter:
+        rest, shorter = shorter, shorter.replace("(x+x)", "x")
+    require(rest == "x", f"'{name}' is '{value}'")
+
+
 def some(item, least=0, most=ENTRIES):
     def read(value, name):
         require(type(value) is list and least <= len(value) <= most, f"'{name}' is no list of {least} to {most}")
@@ -105,6 +118,7 @@ def fields(**kinds):
 # The last field is there only where it says something; "_" marks it.
 MANIFEST = fields(
     generator=text, collective=text, ranks=number(1, RANKS), root=number(0, RANKS - 1), combining=flag,
+    sumOrder_=order,
     sendSegments=number(1, CHUNKS),
     conditions_=fields(chunks=number(1, CHUNKS), distinct=number(1, PAIRS)),
     topology=fields(name=text, fingerprint=text),

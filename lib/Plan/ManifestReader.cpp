@@ -145,10 +145,10 @@ private:
     manifest.combining = flag(root, "combining");
     // Plans of before there were orders have none.
     if (std::optional<llvm::StringRef> order = root.getString("sumOrder")) {
-      if (auto known = SumOrder::parse(*order))
-        manifest.sumOrder = known->toString();
-      else
-        fail(known.error());
+      auto known = SumOrder::parse(*order);
+      if (!known || known->toString() != *order)
+        fail("'sumOrder' is '" + order->str() + "', which is no order");
+      manifest.sumOrder = order->str();
     }
     manifest.sendSegments = number(root, "sendSegments", 1, Limits::chunks);
     if (root.get("conditions"))

@@ -181,7 +181,6 @@ std::string plan::manifestText(const Manifest &manifest,
       {"ranks", manifest.ranks},
       {"root", manifest.root},
       {"combining", manifest.combining},
-      {"sumOrder", manifest.sumOrder},
       {"sendSegments", manifest.sendSegments},
       {"topology", json::Object{{"name", manifest.topology},
                                 {"fingerprint", manifest.fingerprint}}},
@@ -195,6 +194,8 @@ std::string plan::manifestText(const Manifest &manifest,
                                          {"bytes", int64_t(blob.bytes)},
                                          {"sha256", blob.hash}});
        })}};
+  if (manifest.sumOrder != "any")
+    object["sumOrder"] = manifest.sumOrder;
   if (manifest.conditions)
     object["conditions"] = writeConditions(*manifest.conditions);
   if (detail == RankDetail::All)

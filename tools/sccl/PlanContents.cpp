@@ -189,6 +189,8 @@ static void printPlan(const plan::PlanView &view) {
       llvm::StringRef(manifest.fingerprint).take_front(16),
       llvm::StringRef(view.hash).take_front(16), plan::formatVersion,
       manifest.generator);
+  if (manifest.combining)
+    out() << "adds up in the order " << manifest.sumOrder << '\n';
   if (manifest.conditions)
     printConditions(*manifest.conditions);
   for (auto [index, schedule] : llvm::enumerate(manifest.schedules))
