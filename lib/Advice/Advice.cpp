@@ -160,6 +160,59 @@ static std::optional<Error> keepWithin(unsigned smBudget,
                " multiprocessors, for a block of each channel of a rank"};
 }
 
+/// True if one of `candidates` has a load that is at most little above that
+/// bound of any order.
+static bool isNearBound(const std::vector<Candidate> &candidates,
+                        const SharedBound &bound) {
+  constexpr double little = 1.25;
+  return std::ranges::any_of(candidates, [&](const Candidate &candidate) {
+    return bound && bound->value &&
+           candidate.load <= little * bound->value->toDouble();
+  });
+}
+
+/// The candidates whose programs add up in the order that `ways` ask for.
+/// Schedules of any order may keep a tree, as those of boxes do; where they are
+/// far from the bound, others are searched that follow it.
+static Result<advice::Found>
+findInOrder(mlir::MLIRContext &context, const Fabric &fabric,
+            const CollectiveFamily &family, FrontierOptions options,
+            const LoweringOptions &way, const Deadline &deadline) {
+  auto find = [&]() -> Result<advice::Found> {
+    Result<advice::Found> found =
+        advice::findCandidates(fabric, family, options, deadline);
+    if (!found)
+      return found;
+    if (std::optional<Error> error =
+            keepWithin(way.smBudget, found->candidates))
+      return *error;
+    if (std::optional<Error> error = advice::keepInOneOrder(
+            context, fabric.topology, way, deadline, found->candidates)) {
+      if (!way.sumOrder.isTree() || options.order.isTree())
+        return *error;
+      found->candidates.clear();
+    }
+    return found;
+  };
+  Result<advice::Found> found = find();
+  if (!found || !way.sumOrder.isTree() ||
+      isNearBound(found->candidates, found->frontier.throughput))
+    return found;
+  options.order = way.sumOrder;
+  Result<advice::Found> ordered = find();
+  if (!ordered)
+    return found->candidates.empty() ? ordered : found;
+  for (Candidate &candidate : ordered->candidates)
+    if (std::ranges::none_of(found->candidates, [&](const Candidate &other) {
+          return other.pieces == candidate.pieces &&
+                 other.implementation.schedule ==
+                     candidate.implementation.schedule;
+        }))
+      found->candidates.push_back(std::move(candidate));
+  found->frontier = std::move(ordered->frontier);
+  return found;
+}
+
 static Result<Advice>
 adviseWith(mlir::MLIRContext &context, const Fabric &whole,
            const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
@@ -169,17 +222,10 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
   const SearchLimits limits{options.timeoutSeconds, 0,
                             options.solver.interrupt};
   Deadline deadline(limits);
-  Result<advice::Found> found =
-      advice::findCandidates(fabric, family, options, deadline);
+  Result<advice::Found> found = findInOrder(context, fabric, family, options,
+                                            ways.front().options, deadline);
   if (!found)
     return Error{found.error()};
-  if (std::optional<Error> error =
-          keepWithin(ways.front().options.smBudget, found->candidates))
-    return *error;
-  if (std::optional<Error> error =
-          advice::keepInOneOrder(context, fabric.topology, ways.front().options,
-                                 deadline, found->candidates))
-    return *error;
   Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found),
                                   deadline, options.solver.interrupt);
   if (!advice)

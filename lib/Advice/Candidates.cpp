@@ -435,7 +435,10 @@ Result<Found> advice::findCandidates(const Fabric &fabric,
         {deadline.remainingLimit() * ofPipelined, 0, options.solver.interrupt});
     addPipelined(fabric, family, options, part, pipelined);
     FrontierOptions few = within(ofFrontier);
-    few.maxSteps = stepsToSearch(topology, family, options, pipelined);
+    // Pipelined schedules say how many steps are of use where they are made in
+    // any order.
+    if (!options.order.isTree())
+      few.maxSteps = stepsToSearch(topology, family, options, pipelined);
     Result<Frontier> frontier = searchFrontier(topology, family, few);
     if (!frontier)
       return Error{frontier.error()};
