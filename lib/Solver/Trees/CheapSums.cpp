@@ -18,13 +18,13 @@ using namespace sccl;
 using namespace sccl::trees;
 
 namespace {
-constexpr double unreached = std::numeric_limits<double>::infinity();
-constexpr unsigned never = ~0u;
+constexpr double noWay = std::numeric_limits<double>::infinity();
+constexpr unsigned notThere = ~0u;
 /// Where a sum comes from, if not over a link.
-constexpr unsigned absent = ~0u; ///< it is not there
-constexpr unsigned given = ~1u;  ///< it is an input, or was chosen before
-constexpr unsigned joined = ~2u; ///< of its operands, at the same rank
-constexpr unsigned waits = ~3u;  ///< it was there a step before
+constexpr unsigned absent = ~0u;   ///< it is not there
+constexpr unsigned given = ~1u;    ///< it is an input, or was chosen before
+constexpr unsigned byAdding = ~2u; ///< of its operands, at the same rank
+constexpr unsigned waits = ~3u;    ///< it was there a step before
 
 /// Sums at ranks, by node and rank: from which step on, and by which link.
 struct ChosenSums {
@@ -72,7 +72,7 @@ GrowingSum::GrowingSum(const Topology &topology, const Multicast &sum,
     : topology(topology), sum(sum), tree(tree), prices(&prices),
       steps(prices.steps) {
   size_t places = size_t(tree.numNodes()) * topology.numRanks();
-  chosen = {std::vector<unsigned>(places, never),
+  chosen = {std::vector<unsigned>(places, notThere),
             std::vector<unsigned>(places, absent)};
   for (uint32_t leaf = 0; leaf < tree.numLeaves(); ++leaf) {
     chosen.readyAt[at(leaf, sum.sources[leaf])] = 0;
@@ -107,7 +107,7 @@ void GrowingSum::search() {
         size_t place = at(node, rank);
         bool isChosen = chosen.readyAt[place] <= time;
         cost[time][place] = isChosen    ? 0
-                            : time == 0 ? unreached
+                            : time == 0 ? noWay
                                         : cost[time - 1][place];
         from[time][place] = isChosen ? given : waits;
       }
@@ -118,7 +118,7 @@ void GrowingSum::search() {
                       cost[time][at(tree.right(node), rank)];
         if (both < cost[time][at(node, rank)]) {
           cost[time][at(node, rank)] = both;
-          from[time][at(node, rank)] = joined;
+          from[time][at(node, rank)] = byAdding;
         }
       }
     }
@@ -127,7 +127,7 @@ void GrowingSum::search() {
 /// Chooses the cheapest way of the last search to the sum of `node` at `rank`
 /// within `by` steps.
 bool GrowingSum::join(uint32_t node, unsigned rank, unsigned by) {
-  if (cost[by][at(node, rank)] == unreached)
+  if (cost[by][at(node, rank)] == noWay)
     return false;
   struct Wanted {
     uint32_t node;
@@ -145,7 +145,7 @@ bool GrowingSum::join(uint32_t node, unsigned rank, unsigned by) {
       continue;
     chosen.readyAt[place] = next.by;
     chosen.by[place] = way;
-    if (way == joined)
+    if (way == byAdding)
       for (uint32_t child : {tree.left(next.node), tree.right(next.node)})
         wanted.push_back({child, next.rank, next.by});
     else
@@ -190,7 +190,7 @@ void GrowingSum::keepOnly(const std::vector<unsigned> &targets) {
     if (isNeeded[place])
       continue;
     isNeeded[place] = true;
-    if (chosen.by[place] == joined) {
+    if (chosen.by[place] == byAdding) {
       open.emplace_back(tree.left(node), rank);
       open.emplace_back(tree.right(node), rank);
     } else if (chosen.by[place] != given) {
@@ -199,7 +199,7 @@ void GrowingSum::keepOnly(const std::vector<unsigned> &targets) {
   }
   for (size_t place = 0; place < isNeeded.size(); ++place)
     if (!isNeeded[place] && chosen.by[place] != given) {
-      chosen.readyAt[place] = never;
+      chosen.readyAt[place] = notThere;
       chosen.by[place] = absent;
     }
 }
@@ -239,7 +239,7 @@ void GrowingSum::addTo(PartialSum &result, uint32_t node, unsigned rank,
   size_t place = at(node, rank);
   if (chosen.by[place] == given) {
     result.own = true;
-  } else if (chosen.by[place] == joined) {
+  } else if (chosen.by[place] == byAdding) {
     addTo(result, tree.left(node), rank, messageOf);
     addTo(result, tree.right(node), rank, messageOf);
   } else {
