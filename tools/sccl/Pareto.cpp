@@ -14,8 +14,8 @@
 #include "Output.h"
 #include "Progress.h"
 
-#include "sccl/Model/SumTree.h"
 #include "sccl/Model/Symmetry.h"
+#include "sccl/Options/LoweringOptions.h"
 #include "sccl/Solver/Pipelined.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -91,7 +91,8 @@ static cl::opt<bool>
 static cl::opt<std::string> orderText(
     "order",
     cl::desc("Order of additions: any, same, rank, tree, left, ring:R or "
-             "a tree as '((0+1)+(2+3))'; any and same are left to programs"),
+             "a tree as '((0+1)+(2+3))' or in a file; any and same are left to "
+             "programs"),
     usually("same"), cl::sub(paretoCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(paretoCommand()));
@@ -293,12 +294,11 @@ static std::optional<FrontierOptions> frontierOptions() {
   options.jobs = jobs;
   options.engine = engine;
   options.thorough = thorough;
-  Result<SumOrder> order = SumOrder::parse(orderText);
-  if (!order) {
-    fail(order.error());
+  if (std::optional<std::string> mistake =
+          readOption(orderText, options.order)) {
+    fail(*mistake);
     return std::nullopt;
   }
-  options.order = std::move(*order);
   options.solver.memoryMiB = memory;
   return options;
 }
