@@ -9,6 +9,7 @@
 
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/OrderedSums.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Transforms/Passes.h"
@@ -46,12 +47,9 @@ advice::keepInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                        std::vector<Candidate> &candidates) {
   if (options.sumOrder == SumOrder::Any || candidates.empty())
     return std::nullopt;
-  const Collective &collective = candidates.front().implementation.collective;
-  if (options.sumOrder.isTree() && collective.combining())
-    if (auto tree = options.sumOrder.treeOf(
-            unsigned(collective.pre().ranksOf(0).size()));
-        !tree)
-      return Error{tree.error()};
+  if (std::optional<Error> error = checkTrees(
+          candidates.front().implementation.collective, options.sumOrder))
+    return error;
   std::erase_if(candidates, [&](const Candidate &candidate) {
     const Implementation &implementation = candidate.implementation;
     return deadline.isOver()

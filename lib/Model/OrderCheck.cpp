@@ -170,3 +170,15 @@ std::optional<Error> sccl::checkOrder(const Collective &collective,
   }
   return std::nullopt;
 }
+
+std::optional<Error> sccl::checkTrees(const Collective &collective,
+                                      const SumOrder &order) {
+  if (!order.isTree() || !collective.combining())
+    return std::nullopt;
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    if (Result<SumTree> tree =
+            order.treeOf(unsigned(collective.pre().ranksOf(chunk).size()));
+        !tree)
+      return Error{tree.error()};
+  return std::nullopt;
+}

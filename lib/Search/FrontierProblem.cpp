@@ -7,23 +7,13 @@
 
 #include "StepSearch.h"
 
+#include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/Scaling.h"
 #include "sccl/Solver/Makers.h"
 
 #include <algorithm>
 
 using namespace sccl;
-
-/// Whether `order` has a tree for the ranks that contribute to each chunk.
-static std::optional<Error> checkTrees(const Collective &collective,
-                                       const SumOrder &order) {
-  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
-    if (Result<SumTree> tree =
-            order.treeOf(unsigned(collective.pre().ranksOf(chunk).size()));
-        !tree)
-      return Error{tree.error()};
-  return std::nullopt;
-}
 
 std::optional<Error> sccl::checkOptions(const FrontierOptions &options,
                                         const Collective &smallest) {

@@ -29,6 +29,11 @@ std::optional<Error> checkOrder(const Collective &collective,
                                 const Schedule &schedule,
                                 const SumOrder &order);
 
+/// That `order`, which asks for a tree, has none for the ranks that contribute
+/// to some chunk of `collective`. Nothing if it has, or if nothing is reduced.
+std::optional<Error> checkTrees(const Collective &collective,
+                                const SumOrder &order);
+
 } // namespace sccl
 
 #endif // SCCL_MODEL_ORDERCHECK_H
