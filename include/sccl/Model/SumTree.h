@@ -63,8 +63,6 @@ public:
   uint32_t parent(uint32_t node) const { return nodes[node].parent; }
   /// The other child of its parent; `node` must not be the root.
   uint32_t sibling(uint32_t node) const;
-  /// The number of leaves below `node`.
-  unsigned size(uint32_t node) const { return nodes[node].size; }
   /// The most additions that a leaf goes through: with u the unit roundoff, a
   /// sum is wrong by at most depth * u * (sum of |x_i|), to first order.
   unsigned depth() const;
@@ -120,7 +118,6 @@ public:
   /// SumTree::parse does.
   static Result<SumOrder> parse(std::string_view text);
 
-  Kind kind() const { return order; }
   /// True if there is one tree for each number of ranks.
   bool isTree() const { return order >= Rank; }
   /// The tree for `leaves` ranks that contribute, of which there is at least
