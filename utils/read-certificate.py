@@ -21,6 +21,7 @@ from math import inf
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from read_refutation import MAX_LITERALS, MAX_WORK, Formula, Refused, check_refutation, require
+from read_sums import SumTree, cheapest_sums, read_shares, shares_value
 
 MAX_VALUE = 1 << 40
 MAX_RANKS = 1 << 17
@@ -150,7 +151,7 @@ class Certificate:
     def read_claim(self):
         claim = self.take(
             r"no schedule of (\S+)(?: root (\d+))? on (\d+) ranks with (any|\d+) steps "
-            r"(?:exists|has (R/C|load) below (\d+)(?:/(\d+))?)")
+            r"(?:and order (\S+) )?(?:exists|has (R/C|load) below (\d+)(?:/(\d+))?)")
         require(claim, "the second line is no claim")
         self.claim = claim[0]
         self.kind = claim[1]
@@ -159,19 +160,26 @@ class Certificate:
             sys.exit(3)
         require(self.kind in KINDS, f"no collective is called {self.kind}")
         require((claim[2] is not None) == (self.kind in ROOTED), "only some kinds have a root")
-        for word in claim.group(2, 3, 4, 6, 7):
+        for word in claim.group(2, 3, 4, 7, 8):
             require(word in (None, "any") or numbers(word), "")
         self.root, self.ranks = int(claim[2] or 0), int(claim[3])
         require(self.root < self.ranks <= MAX_RANKS, "the root or the ranks are out of range")
         self.steps = None if claim[4] == "any" else int(claim[4])
         require(self.steps is None or 1 <= self.steps <= MAX_STEPS, "steps are out of range")
         self.columns = self.steps or 1
-        self.pipelined = claim[5] == "load"
+        self.order = claim[5]
+        if self.order:
+            require(self.kind in COMBINING, "an order is of something that is added up")
+            if self.ranks > 512:
+                print("unknown: this reader takes orders of up to 512 ranks")
+                sys.exit(3)
+            self.tree = SumTree(self.order, self.ranks)
+        self.pipelined = claim[6] == "load"
         self.bound = None
-        if claim[5]:
-            den = int(claim[7] or 1)
+        if claim[6]:
+            den = int(claim[8] or 1)
             require(den > 0, "a fraction needs a denominator")
-            self.bound = Fraction(int(claim[6]), den)
+            self.bound = Fraction(int(claim[7]), den)
             require(str(self.bound) == claim[0].rsplit(" ", 1)[1], "the fraction is not in lowest terms")
 
     def ranks_in(self, text):
@@ -230,6 +238,8 @@ class Certificate:
     def read_commodity(self):
         if self.take(r"search (.+)"):
             return self.read_search()
+        if re.match("share ", self.lines[self.at]):
+            return read_shares(self, values, links_of)
         gossip, blocks, trees = 0, [], []
         if self.take(r"gossip (.+)"):
             gossip = values(self.match[1], 1, 1)[0]
@@ -400,17 +410,21 @@ def price_share(certificate, graph, known, combining):
     found, spent = {}, [0, 0]
     for key, proof in certificate.proofs.items():
         require(key in known, "no chunk has the pre- and postcondition of a commodity")
-        if len(proof) == 2:
+        if isinstance(proof, dict):
+            found[key] = shares_value(graph, certificate.order and certificate.tree, *key, proof)
+        elif len(proof) == 2:
             found[key] = search_value(graph, *key, proof, combining, spent)
         else:
             found[key] = commodity_value(graph, *key, proof, combining)
+    require(not certificate.order or not certificate.symmetries, "a claim with an order has no symmetries")
     spread(certificate, graph, found, known)
+    sums = cheapest_sums(graph, certificate.tree, lambda _, link: graph.price[link]) if certificate.order else None
     total = 0
     for (pre, post), share in known.items():
         value = found.get((pre, post))
         if value is None:
             starts = [[rank] for rank in pre] if combining else [pre]
-            costs = [graph.cheapest(start, graph.price) for start in starts]
+            costs = [sums] if sums else [graph.cheapest(start, graph.price) for start in starts]
             value = max(cost[rank] for cost in costs for rank in post)
             require(value < inf, "a chunk cannot get everywhere in so many steps")
         total += share * value

@@ -95,6 +95,8 @@ std::string sccl::claimText(const Certificate &certificate,
   text += " on " + std::to_string(certificate.numRanks) + " ranks with ";
   text += certificate.steps ? std::to_string(*certificate.steps) : "any";
   text += " steps ";
+  if (certificate.order.isTree())
+    text += "and order " + certificate.order.toString() + " ";
   if (!certificate.bound)
     return text + "exists";
   return text + (certificate.pipelined ? "has load below " : "has R/C below ") +
@@ -180,6 +182,12 @@ static void printProof(std::string &text, const PriceProof &proof) {
     }
     for (const TreeProof &tree : commodity.trees)
       printTree(text, tree);
+    for (const SumShare &share : commodity.shares) {
+      text += "share";
+      printNumbers(text, std::vector{share.target, share.first, share.count});
+      printNumbers(text, share.values);
+      text += " on " + linkText(share.link) + "\n";
+    }
   }
 }
 

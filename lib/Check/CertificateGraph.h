@@ -52,6 +52,25 @@ struct Graph {
 std::vector<Wide> cheapestPaths(const Graph &graph,
                                 const std::vector<unsigned> &roots);
 
+/// By rank, the price of the cheapest way to have the sum there of what
+/// `sources` contribute, which are the leaves of `tree`. `prices` are those of
+/// the graph, or such tables for each node of the tree, one after the other.
+std::vector<Wide> cheapestSums(const Graph &graph, const SumTree &tree,
+                               const std::vector<unsigned> &sources,
+                               const std::vector<Wide> &prices);
+
+/// Adds what `times` calls of `cheapestSums` take to `work`. Fails if that is
+/// more than is done for a certificate.
+Failure spendOnSums(const Graph &graph, const SumTree &tree, size_t times,
+                    uint64_t &work);
+
+/// What the results of a sum cost at the shares of their targets. Fails if a
+/// share is of no target, no sum or no link, or all shares of a send come to
+/// more than its price, or it takes more work than is left.
+Result<Wide> valueOfShares(const Topology &topology, const Graph &graph,
+                           const SumTree &tree, const CommodityProof &proof,
+                           uint64_t &work);
+
 /// The number of links from the nearest of `roots` to each rank; the number of
 /// ranks where there is no path.
 std::vector<unsigned> countHops(const Graph &graph,

@@ -39,6 +39,7 @@ public:
 
 private:
   void readClaim();
+  void readOrder();
   void readBound();
   unsigned readRank();
   std::vector<unsigned> readRanks();
@@ -49,6 +50,7 @@ private:
   CommodityProof readCommodity();
   SearchProof readSearch();
   RefutationStep readRefutationStep();
+  std::vector<SumShare> readShares();
   TreeProof readTree();
   CutProof readCutProof();
   DistanceProof readDistanceProof();
@@ -118,6 +120,18 @@ StepValues CertificateReader::readValues(int64_t least) {
   return values;
 }
 
+void CertificateReader::readOrder() {
+  if (words.peek() != "and")
+    return;
+  words.skipWord();
+  words.expect("order");
+  Result<SumOrder> order = SumOrder::parse(words.peek());
+  if (!order || !order->isTree() || order->toString() != words.peek())
+    return words.failWord("an order of additions that has trees");
+  result.order = std::move(*order);
+  words.skipWord();
+}
+
 void CertificateReader::readBound() {
   if (words.peek() == "exists") {
     words.skipWord();
@@ -162,6 +176,7 @@ void CertificateReader::readClaim() {
   else
     result.steps = words.number(1, Instance::maxRounds, "'any' or a number");
   words.expect("steps");
+  readOrder();
   readBound();
   words.endLine();
 }
@@ -264,6 +279,28 @@ SearchProof CertificateReader::readSearch() {
   return search;
 }
 
+std::vector<SumShare> CertificateReader::readShares() {
+  auto key = [](const SumShare &share) {
+    return std::tuple(share.target, share.first, share.count,
+                      endsOf(share.link));
+  };
+  std::vector<SumShare> shares;
+  while (words.peek() == "share") {
+    words.skipWord();
+    SumShare share{readRank(), readRank(), 0, {}, {}};
+    share.count =
+        unsigned(words.number(1, result.numRanks, "a number of ranks"));
+    share.values = readValues(0);
+    words.expect("on");
+    share.link = readLink();
+    requireAscending(shares.empty(),
+                     key(shares.empty() ? share : shares.back()), key(share));
+    words.endLine();
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
 CommodityProof CertificateReader::readCommodity() {
   CommodityProof commodity;
   for (const char *word : {"commodity", "from"})
@@ -274,6 +311,10 @@ CommodityProof CertificateReader::readCommodity() {
   words.endLine();
   if (words.peek() == "search") {
     commodity.search = readSearch();
+    return commodity;
+  }
+  if (words.peek() == "share") {
+    commodity.shares = readShares();
     return commodity;
   }
   if (words.peek() == "gossip") {

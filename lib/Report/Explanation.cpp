@@ -7,6 +7,7 @@
 
 #include "sccl/Report/Explanation.h"
 
+#include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
@@ -110,7 +111,8 @@ static std::vector<PricedLimit> sharesOf(const Prices &prices) {
 static bool isAbout(const Certificate &certificate, const Subject &subject) {
   size_t steps = subject.schedule.steps.size();
   return certificate.bound && certificate.steps.value_or(steps) == steps &&
-         (!certificate.pipelined || subject.schedule.isPipelined());
+         (!certificate.pipelined || subject.schedule.isPipelined()) &&
+         !checkOrder(subject.collective, subject.schedule, certificate.order);
 }
 
 /// What holds for any number of steps holds for those of the schedule, too.

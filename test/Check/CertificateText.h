@@ -10,7 +10,7 @@
 
 #include "sccl/Check/Certificate.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace sccl::testing {
 

@@ -19,6 +19,7 @@
 #include "sccl/Codegen/Target.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Model/OrderCheck.h"
 #include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Pipelines.h"
 #include "sccl/Transforms/Passes.h"
@@ -158,7 +159,8 @@ static bool isOptimalBy(const Certificate &certificate,
                         const Schedule &schedule,
                         const Collective &collective) {
   if (certificate.steps.value_or(schedule.steps.size()) !=
-      schedule.steps.size())
+          schedule.steps.size() ||
+      checkOrder(collective, schedule, certificate.order))
     return false;
   if (certificate.pipelined)
     return schedule.isPipelined() &&

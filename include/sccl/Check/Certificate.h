@@ -91,6 +91,20 @@
 // prices maps trees to trees of the same price. So commodities that it maps to
 // one another have the same V.
 //
+// Orders of summation. A claim may be about schedules that add up each chunk by
+// a given tree (SumTree.h) only; whatever holds for all schedules holds for
+// them. What a rank gets of a chunk is of use there only if it is one node of
+// the tree, and each send carries one. So the result at rank d costs at least
+// the cheapest way to compute the root there: a sum at a rank after step t was
+// there before, came over a link in step t, or is that of both its operands,
+// which are there after step t. Without evidence V(k) is that of the rank of
+// post(k) where it is dearest. Ways to several ranks may have sends in common.
+// So a certificate can give each rank d of post(k) shares s(d,n,e,t) >= 0 of
+// what it costs to send node n: if for each n their sum over d is at most
+// p(e,t), all results cost at least the sum over d of the cheapest way to d at
+// prices s(d), for a send of n serves each d whose way has it. A symmetry need
+// not keep the tree, so such a claim has none.
+//
 // Pipelined schedules (Schedule.h) pay for the fullest limit, all steps taken
 // together: with a load of P/C, the links of L carry at most bandwidth(L) * P
 // chunks in all. Let l(L) be the largest of l(L,t) over t. Then the sum of
@@ -114,6 +128,7 @@
 
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/Rational.h"
+#include "sccl/Model/SumTree.h"
 #include "sccl/Model/Topology.h"
 
 #include <cstdint>
@@ -184,6 +199,16 @@ struct SearchProof {
   bool operator==(const SearchProof &) const = default;
 };
 
+/// What a target has to pay for sends of one sum over one link.
+struct SumShare {
+  unsigned target;
+  /// The sum of so many ranks, of which this is the least.
+  unsigned first, count;
+  Link link;
+  StepValues values;
+  bool operator==(const SumShare &) const = default;
+};
+
 /// Why a chunk that is in `pre` before and in `post` after has some price.
 struct CommodityProof {
   std::vector<unsigned> pre, post; ///< ascending
@@ -194,6 +219,8 @@ struct CommodityProof {
   std::vector<std::vector<unsigned>> blocks = {};
   /// In place of all that.
   std::optional<SearchProof> search = {};
+  /// Likewise, where the order of additions is given.
+  std::vector<SumShare> shares = {};
   bool operator==(const CommodityProof &) const = default;
 };
 
@@ -229,6 +256,8 @@ struct Certificate {
   uint64_t collectivePrint = 0;
   unsigned numRanks = 0;
   uint64_t topologyPrint = 0; ///< see `fingerprint`
+  /// If it has trees, the claim is about schedules that add up by them.
+  SumOrder order = SumOrder::Any;
   /// S; nothing if the claim holds for any number of steps.
   std::optional<unsigned> steps;
   /// The claim is about the load of pipelined schedules rather than R/C.
