@@ -31,6 +31,10 @@ SCCL_CONSTANT(size_t, mostOrbitLinks, 1u << 15,
               "links whose orbits are found for cuts");
 SCCL_CONSTANT(size_t, mostThroughputColumns, 10000,
               "columns of a program of any number of steps");
+SCCL_CONSTANT(double, sumPriceRate, 0.1,
+              "how fast prices of sums rise in the first turn");
+SCCL_CONSTANT(double, sumShareRate, 3.0,
+              "how fast a target's share of a send does");
 
 } // namespace sccl::tuned
 
