@@ -170,12 +170,18 @@ void FrontierSearch::searchOrdered() {
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
     if (!problem.deadline.isOver() && !state.isReached(steps))
       add(treeSums.at(steps, knownAt(steps)));
+    if (state.points.pointOf(steps) && !state.isSettled(steps))
+      state.bounds.strengthenSums(steps, *knownAt(steps), treeSums.prices(),
+                                  tuned::sumBoundWork());
     // Bounds of any order are seldom met, so little is spent on them.
     if (knownAt(steps) && !state.isSettled(steps))
       state.bounds.strengthen(steps, *knownAt(steps),
                               2 * tuned::firstCandidateWork());
     report(/*isOver=*/false);
   }
+  if (!state.points.all().empty())
+    state.bounds.strengthenSumsOfAny(
+        state.points.all().rbegin()->second.bandwidth(), tuned::sumBoundWork());
 }
 
 /// Trees have as many chunks as their fractions need. Where engines are quick,
@@ -427,9 +433,8 @@ Frontier FrontierSearch::conclude() {
                        [&](unsigned steps) {
                          return !options.k || searches[steps].hasUndecided();
                        });
-  frontier.why = why(unsettled, frontier.complete);
-  if (problem.hasOrder() && !frontier.complete)
-    frontier.why += "; bounds are those of any order of additions";
+  frontier.why =
+      why(unsettled, frontier.complete) + state.bounds.orderText(unsettled);
   frontier.stopped = !frontier.complete && problem.deadline.isOver();
   for (const StepSearch &search : searches)
     if (!frontier.complete && !search.failure().empty()) {

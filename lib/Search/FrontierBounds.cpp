@@ -7,6 +7,8 @@
 
 #include "FrontierBounds.h"
 
+#include "sccl/Bounds/SumBound.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -82,6 +84,34 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
   }
 }
 
+void FrontierBounds::strengthenSums(unsigned steps, const Rational &known,
+                                    const std::vector<double> &prices,
+                                    uint64_t work) {
+  if (prices.empty() || problem.deadline.isOver())
+    return;
+  Result<LowerBound> bound = sumBound(
+      problem.given.topology, problem.given.smallest, problem.options.order,
+      steps, prices, known, problem.limitsOf(work));
+  if (bound && (!bounds[steps] || *bounds[steps]->value < *bound->value))
+    bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
+}
+
+void FrontierBounds::strengthenSumsOfAny(const Rational &known, uint64_t work) {
+  if ((forAny && known <= *forAny->value) || problem.deadline.isOver())
+    return;
+  const Topology &topology = problem.given.topology;
+  Result<LowerBound> bound =
+      sumBound(topology, problem.given.smallest, problem.options.order,
+               std::nullopt, std::vector<double>(topology.limits().size(), 1.0),
+               known, problem.limitsOf(work));
+  if (!bound || (forAny && *bound->value <= *forAny->value))
+    return;
+  forAny = std::make_shared<LowerBound>(std::move(*bound));
+  for (SharedBound &ofSteps : bounds)
+    if (!ofSteps || (ofSteps->value && *ofSteps->value < *forAny->value))
+      ofSteps = forAny;
+}
+
 bool FrontierBounds::excludesBelow(unsigned steps, const Rational &cost) const {
   if (isImpossible(steps))
     return true;
@@ -89,4 +119,17 @@ bool FrontierBounds::excludesBelow(unsigned steps, const Rational &cost) const {
     return bound && bound->value && cost <= *bound->value;
   };
   return excludes(bounds[steps]) || excludes(forAny);
+}
+
+std::string
+FrontierBounds::orderText(const std::vector<unsigned> &unsettled) const {
+  std::string text;
+  for (unsigned steps : unsettled) {
+    const SharedBound &bound = bounds[steps];
+    if (problem.hasOrder() && bound && !bound->certificate.order.isTree())
+      text += (text.empty() ? "" : ", ") + std::to_string(steps);
+  }
+  if (text.empty())
+    return "";
+  return "; at S = " + text + " bounds are those of any order of additions";
 }

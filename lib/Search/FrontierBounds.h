@@ -33,6 +33,13 @@ public:
   /// was what was missing.
   void strengthen(unsigned steps, const Rational &known, uint64_t work);
 
+  /// Where the order of additions is given: tries the prices of limits at which
+  /// trees of `steps` steps were packed, for a bound under that order.
+  void strengthenSums(unsigned steps, const Rational &known,
+                      const std::vector<double> &prices, uint64_t work);
+  /// Likewise for any number of steps, of which `known` is the cheapest.
+  void strengthenSumsOfAny(const Rational &known, uint64_t work);
+
   const SharedBound &at(unsigned steps) const { return bounds[steps]; }
   /// What linear programs said. Searches come close to what is possible, so a
   /// gap to what they say is no measure of what can be gained.
@@ -51,6 +58,9 @@ public:
   }
   /// True if it is proved that nothing of `steps` steps is below `cost`.
   bool excludesBelow(unsigned steps, const Rational &cost) const;
+  /// Says for which of `unsettled` numbers of steps there is no better bound
+  /// than that of any order, where one is asked for.
+  std::string orderText(const std::vector<unsigned> &unsettled) const;
   const std::vector<SharedBound> &all() const { return bounds; }
 
 private:

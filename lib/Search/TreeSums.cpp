@@ -87,7 +87,7 @@ TreeSums::Point TreeSums::packed(unsigned steps,
     wanted.below =
         Rational(known->numerator() * int64_t(scale), known->denominator());
   std::optional<Implementation> found =
-      synthesis->best(wanted, problem.limitsOf(work));
+      synthesis->best(wanted, problem.limitsOf(work), &lastPrices);
   if (!found)
     return std::nullopt;
   Result<Collective> collective =
@@ -180,6 +180,7 @@ TreeSums::Point TreeSums::joined(unsigned steps,
 
 TreeSums::Point TreeSums::at(unsigned steps,
                              const std::optional<Rational> &known) {
+  lastPrices.clear();
   if (!isAsked(Maker::ordered_sums))
     return std::nullopt;
   if (steps == 1)

@@ -29,6 +29,10 @@ public:
   std::optional<FrontierPoint> at(unsigned steps,
                                   const std::optional<Rational> &known);
 
+  /// Of limits where trees of the last number of steps were packed, for
+  /// `sumBound`; empty if they were not.
+  const std::vector<double> &prices() const { return lastPrices; }
+
 private:
   using Point = std::optional<FrontierPoint>;
 
@@ -44,6 +48,7 @@ private:
   const FrontierProblem &problem;
   std::unique_ptr<MulticastSynthesis> synthesis; ///< on the reduced topology
   std::map<CollectiveKind, std::vector<FrontierPoint>> parts;
+  std::vector<double> lastPrices;
 };
 
 } // namespace sccl

@@ -40,9 +40,12 @@ public:
   /// The cheapest schedule of up to `wanted.steps` steps that was found, with
   /// the fewest chunks of equally cheap ones: each of `smallest` is cut into up
   /// to `maxChunks`, or as many as the linear program says, and C is at most
-  /// `maxExactChunks`. It has not been checked.
-  std::optional<Implementation> best(const TreeSynthesis::Wanted &wanted,
-                                     const SearchLimits &limits) const;
+  /// `maxExactChunks`. It has not been checked. If `prices` is given, it gets
+  /// those of limits in the linear program: entry [limit * steps + step], of
+  /// the topology that is packed; none if there are none.
+  std::optional<Implementation>
+  best(const TreeSynthesis::Wanted &wanted, const SearchLimits &limits,
+       std::vector<double> *prices = nullptr) const;
 
 private:
   struct State;

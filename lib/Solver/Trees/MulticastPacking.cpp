@@ -166,7 +166,7 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
                                  : program->solveOn(deadline);
     if (!value)
       break;
-    prices = program->prices();
+    prices = lastPrices = program->prices();
     // Sums for many targets never stop to become a little cheaper.
     values.push_back(*value);
     size_t turns = values.size(), few = tuned::slowRounds();
@@ -175,6 +175,17 @@ std::optional<double> MulticastPacking::generate(const Deadline &deadline) {
       break;
   }
   return value;
+}
+
+std::vector<double> MulticastPacking::limitPrices() const {
+  std::vector<double> result;
+  if (lastPrices.values.empty() || kind != Rounds::PerStep)
+    return result;
+  for (unsigned limit = 0; limit < problem.topology.limits().size(); ++limit)
+    for (unsigned step = 0; step < steps; ++step)
+      result.push_back(
+          lastPrices.values[program->rowOf(orbits.orbitOf(limit), step)]);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

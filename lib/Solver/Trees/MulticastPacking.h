@@ -71,6 +71,10 @@ public:
   /// all chunks in so few steps.
   std::optional<double> generate(const Deadline &deadline);
 
+  /// What limits cost in the last turn, entry [limit * steps + step]; empty
+  /// before the first, and unless steps have rounds of their own.
+  std::vector<double> limitPrices() const;
+
   /// A schedule with each chunk cut into `pieces`, in few rounds. Nothing if
   /// images of trees need more pieces.
   std::optional<MulticastSchedule> round(unsigned pieces,
@@ -100,6 +104,7 @@ private:
   /// What the sends of each tree of it are in a schedule.
   std::vector<std::vector<Send>> written;
   std::optional<double> value;
+  TreePrices lastPrices; ///< at which `value` is the optimum
 };
 
 } // namespace sccl::trees

@@ -88,7 +88,8 @@ MulticastSynthesis::State::finish(MulticastSchedule found) const {
 
 std::optional<Implementation>
 MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
-                         const SearchLimits &limits) const {
+                         const SearchLimits &limits,
+                         std::vector<double> *prices) const {
   constexpr double tolerance = 1e-9;
   Deadline deadline(limits);
   std::optional<double> below;
@@ -103,6 +104,8 @@ MulticastSynthesis::best(const TreeSynthesis::Wanted &wanted,
   Deadline untilRounding(most);
   std::optional<double> value = packing.generate(untilRounding);
   deadline.charge(untilRounding.work());
+  if (prices)
+    *prices = packing.limitPrices();
   if (!value || (below && *value >= *below * (1 - tolerance)))
     return std::nullopt;
   // Each piece needs a send at least into each rank that gets it.
