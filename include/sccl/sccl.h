@@ -288,7 +288,7 @@ SCCL_API scclResult scclCommLoad(scclComm comm, scclPlan plan);
  * `key`, and by their present number where keys are equal. It has no plans, and
  * is independent of `comm`, which may be destroyed before it. `*result` is null
  * for ranks with a negative colour. A null `config` is that of `comm`; the
- * device is always the one of `comm`.
+ * device is always the one of `comm`, and so is an order that is null.
  */
 SCCL_API scclResult scclCommSplit(scclComm comm, int color, int key,
                                   const scclConfig *config, scclComm *result);

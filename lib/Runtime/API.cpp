@@ -334,6 +334,9 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
     scclConfig chosen = config ? *config : mine;
     chosen.device = mine.device;
     chosen.deviceIndex = mine.deviceIndex;
+    // What one has promised, its parts promise, unless they are asked for more.
+    if (!chosen.order)
+      chosen.order = mine.order;
     return makeComm(
         result,
         [&]() -> Status {

@@ -9,17 +9,31 @@
 
 #include "TraceRecords.h"
 #include "Tracer.h"
+#include "sccl/Model/ElementType.h"
 #include "sccl/Model/SumTree.h"
+
+#include <algorithm>
 
 using namespace sccl;
 
 Membership::~Membership() = default;
 
+/// False if all that `plan` reduces has the same result in any order: integers,
+/// and the least or greatest of floats.
+static bool dependsOnOrder(const plan::Manifest &plan) {
+  return plan.combining &&
+         std::ranges::any_of(plan.kernels, [](const plan::KernelInfo &kernel) {
+           Result<ElementType> type = findElementType(kernel.element);
+           return !type || (type->isFloat() && kernel.reduction != "min" &&
+                            kernel.reduction != "max");
+         });
+}
+
 /// True if sums in the order of `plan` are those in the order that is `asked`
 /// for.
 static bool keepsOrder(const plan::Manifest &plan, const SumOrder &asked) {
   Result<SumOrder> own = SumOrder::parse(plan.sumOrder);
-  if (asked == SumOrder::Any || !plan.combining)
+  if (asked == SumOrder::Any || !dependsOnOrder(plan))
     return true;
   if (!asked.isTree())
     return own && *own != SumOrder::Any;

@@ -411,6 +411,27 @@ TEST_P(EitherWay, Splits) {
       }));
 }
 
+TEST_P(EitherWay, PartsKeepTheOrder) {
+  EXPECT_EQ(
+      0, runRanks(2, GetParam(), [](const RankEnd &end) {
+        Party all, part, free;
+        scclConfig config = SCCL_CONFIG_INITIALIZER, other = config;
+        config.order = "tree";
+        int failed =
+            check(!scclCommInit(end.rank, end.numRanks, end.allGather,
+                                end.context, &config, &all.comm),
+                  "join") +
+            check(!scclCommSplit(all.comm, 0, 0, &other, &part.comm), "split");
+        failed += check(part.load(exchange) == scclErrorUnsupported &&
+                            messageHas("is for the order tree"),
+                        "a plan of another order");
+        other.order = "any";
+        failed +=
+            check(!scclCommSplit(all.comm, 0, 0, &other, &free.comm), "split");
+        return failed + check(!free.load(exchange), "a plan of any");
+      }));
+}
+
 TEST_P(EitherWay, SplitsForAllOrNone) {
   EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
               Party all;
