@@ -24,6 +24,8 @@ INTERRUPT = c.CFUNCTYPE(c.c_int, c.c_void_p)
 
 DATA_TYPES = ("i8 u8 i32 u32 i64 u64 f16 f32 f64 bf16 f8e4m3 f8e5m2").split()
 REDUCTIONS = "sum prod min max avg".split()
+#: Reductions of these depend on the order, but for min and max.
+FLOATS = [name for name in DATA_TYPES if name[0] not in "iu"]
 DEVICES = "cpu cuda hip".split()
 PATHS = "auto direct staging".split()
 #: Bytes of an element, by type.

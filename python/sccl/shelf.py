@@ -13,13 +13,14 @@ number of ranks, root and element type, and keeps them in ``$SCCL_CACHE_HOME``, 
 """
 from __future__ import annotations
 
+import hashlib
 import os
 import pathlib
 import tempfile
 from typing import Callable, Dict, List, Optional, Tuple
 
 from . import _library, tool
-from ._library import Error, InvalidArgument, InvalidPlan
+from ._library import FLOATS, Error, InvalidArgument, InvalidPlan
 from .machines import Machine
 from .plans import Plan
 
@@ -75,6 +76,24 @@ def read_plans(path: str) -> List[Plan]:
     return plans
 
 
+def asked_order(order: Optional[str] = None) -> Optional[str]:
+    """The order of summation that `order`, or else ``SCCL_ORDER``, asks for, as
+    communicators take it: in place of the name of a file there is what the file holds.
+    None if any order will do.
+
+    >>> asked_order("tree"), asked_order("any")
+    ('tree', None)
+    """
+    order = order or os.environ.get("SCCL_ORDER")
+    if not order or order == "any":
+        return None
+    is_known = order in ("same", "rank", "tree", "left")
+    is_known |= order.startswith(("ring:", "(", "["))
+    if not is_known and os.path.isfile(order):
+        return pathlib.Path(order).read_text().strip()
+    return order
+
+
 def cache_folder() -> pathlib.Path:
     """Where plans that were made here are kept."""
     if os.environ.get("SCCL_CACHE_HOME"):
@@ -102,12 +121,17 @@ def host_target() -> str:
 
 
 def host_plan(
-    collective: str, ranks: int, root: int = 0, element: str = "f32"
+    collective: str,
+    ranks: int,
+    root: int = 0,
+    element: str = "f32",
+    order: Optional[str] = None,
 ) -> pathlib.Path:
     """The file of a plan for ranks of this host, which is made if it is not there.
 
-    Where values are reduced it is for one element type, and all reductions. One that is
-    damaged is made anew. Raises Error if it cannot be kept.
+    Where values are reduced it is for one element type, and all reductions; those of
+    floats are in the `order`, as `sccl plan --order` has it. One that is damaged is made
+    anew. Raises Error if it cannot be kept, or there is none in that order.
 
     >>> host_plan("barrier", 2)
     Traceback (most recent call last):
@@ -120,7 +144,12 @@ def host_plan(
     name = f"{collective}-{ranks}"
     name += f"-root{root}" if collective in ROOTED else ""
     name += f"-{element}" if collective in REDUCING else ""
-    return _kept(name, lambda: _make(collective, ranks, root, element))
+    if collective not in REDUCING or element not in FLOATS:
+        order = None
+    if order:
+        digest = hashlib.sha256(order.encode()).hexdigest()[:16]
+        name += f"-{order if order.isalpha() else digest}"
+    return _kept(name, lambda: _make(collective, ranks, root, element, order))
 
 
 def meeting_plan(ranks: int) -> pathlib.Path:
@@ -172,7 +201,9 @@ def _make_meeting(ranks: int) -> Plan:
     return Plan.compile([schedule], [host_target()], variant=["push", "scratch"])
 
 
-def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
+def _make(
+    collective: str, ranks: int, root: int, element: str, order: Optional[str]
+) -> Plan:
     machine = Machine(f"mesh:{ranks}")
     schedules = [
         machine.synthesize(
@@ -194,4 +225,5 @@ def _make(collective: str, ranks: int, root: int, element: str) -> Plan:
         variant=["pull" if reducing else "push", "scratch", "dma"],
         alpha=ALPHA,
         bandwidth=BANDWIDTH,
+        order=order,
     )

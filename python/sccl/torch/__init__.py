@@ -11,21 +11,50 @@ tensors on the CPU, plans that the tool makes for ranks of one host. What neithe
 falls back to gloo, or to nccl for CUDA tensors, and says so in one line of the logger
 "sccl". See docs/Python.md.
 """
+import dataclasses
 import inspect
+from typing import Any, Optional
 
 import torch.distributed as dist
 
 from .group import ProcessGroupSccl
+from .work import BackendError
 
-__all__ = ["ProcessGroupSccl"]
+__all__ = ["Options", "ProcessGroupSccl"]
+
+
+@dataclasses.dataclass
+class Options:
+    """What ``init_process_group`` and ``new_group`` take as `pg_options`.
+
+    `order` is that of sums, products and averages of floats, as ``sccl plan --order``
+    takes it: no plan in another one reduces them, and no other backend. Without it a
+    group has that of the first group, which has that of ``SCCL_ORDER``.
+    """
+
+    order: Optional[str] = None
+
+
+def _make(place: Any, options: Any) -> ProcessGroupSccl:
+    if not isinstance(options, (Options, type(None))):
+        raise BackendError(f"sccl: pg_options are {options!r}, expected sccl.torch.Options")
+    order = options.order if options else None
+    first = dist.distributed_c10d._get_default_group() if dist.is_initialized() else None
+    return ProcessGroupSccl(
+        place.store,
+        place.group_rank,
+        place.group_size,
+        place.timeout,
+        order or getattr(first, "order", None),
+    )
 
 
 def _register() -> None:
-    options = {}
+    options = {"extended_api": True}
     # torch 2 asks for the devices, 1.13 knows none.
     if "devices" in inspect.signature(dist.Backend.register_backend).parameters:
         options["devices"] = ["cpu", "cuda"]
-    dist.Backend.register_backend("sccl", ProcessGroupSccl, **options)
+    dist.Backend.register_backend("sccl", _make, **options)
 
 
 if not hasattr(dist.Backend, "SCCL"):

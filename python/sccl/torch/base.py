@@ -17,9 +17,17 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
 from .._library import REDUCTIONS, Error
-from ..shelf import ROOTED
+from ..shelf import ROOTED, asked_order
 from .engine import MEETING_BYTES, Engine, Key
-from .tensors import REDUCE_OPS, Finish, Form, apart, both, form_of
+from .tensors import (
+    REDUCE_OPS,
+    Finish,
+    Form,
+    apart,
+    both,
+    depends_on_order,
+    form_of,
+)
 from .work import BackendError, Completer, DoneWork, PendingWork
 
 log = logging.getLogger("sccl")
@@ -70,9 +78,16 @@ class GroupBase(dist.ProcessGroup):
     """What all collectives of a group need."""
 
     def __init__(
-        self, store: Any, rank: int, size: int, timeout: datetime.timedelta
+        self,
+        store: Any,
+        rank: int,
+        size: int,
+        timeout: datetime.timedelta,
+        order: Optional[str] = None,
     ):
         super().__init__(rank, size)
+        #: Of sums of floats; None if any will do.
+        self.order = asked_order(order)
         self._rank, self._size, self._timeout = rank, size, timeout
         self._store = store
         self._engines: Dict[str, Engine] = {}
@@ -104,6 +119,7 @@ class GroupBase(dist.ProcessGroup):
                 name,
                 device.index or 0,
                 must_fit=not dist.is_initialized(),
+                order=self.order,
             )
         engine = self._engines[kind]
         if engine.device_index != (device.index or 0):
@@ -117,13 +133,18 @@ class GroupBase(dist.ProcessGroup):
     def _meet(self, kind: Any, what: str) -> None:
         """Before the first call of a kind, that ranks wait in for each other: compares
         what they call. Raises torch's kind of error on all ranks where they differ."""
-        if kind in self._met or self._size == 1:
+        if kind not in self._met:
+            self._compare(what)
+            self._met.add(kind)
+
+    def _compare(self, what: str) -> None:
+        """Raises torch's kind of error on all ranks where they call anything else."""
+        if self._size == 1:
             return
         try:
             self._cpu.compare(what)
         except Error as error:
             raise BackendError(f"sccl: {what} on rank {self._rank}: {error}") from None
-        self._met.add(kind)
 
     def _refusal(self, error: Exception) -> Exception:
         """What to raise where this rank refuses a call, which others may wait in."""
@@ -165,6 +186,25 @@ class GroupBase(dist.ProcessGroup):
         if self._rank == 0 and is_new:
             log.warning("sccl: %s by %s: %s", what, name, reason)
         return self._behind[kind]
+
+    def _reduce_by_other(
+        self,
+        name: str,
+        tensor: torch.Tensor,
+        op: Any,
+        reason: str,
+        *rest: Any,
+    ) -> Any:
+        """The same as `_by_other` for what reduces. No other backend promises an order:
+        where one is asked for, raises torch's kind of error."""
+        what = with_op(name, tensor, op)
+        if self.order and self._size > 1 and depends_on_order(tensor, op):
+            error = BackendError(
+                f"sccl: {what} in the order {self.order} on rank {self._rank}: {reason}, "
+                "and no other backend keeps an order"
+            )
+            raise self._refusal(error)
+        return self._by_other(tensor, what, reason, *rest)
 
     def _by_other(
         self,

@@ -35,9 +35,10 @@ Key = Tuple[str, int, int, int, Any]
 class Engine:
     """Executes what plans cover.
 
-    `timeout` is in seconds, `device` "cpu", "cuda" or "hip". Raises Error if a plan of
-    ``SCCL_PLAN_PATH`` is none, on all ranks. `problem` tells why there is no
-    communicator, for ranks of several hosts, or None.
+    `timeout` is in seconds, `device` "cpu", "cuda" or "hip". Sums of floats are in the
+    `order`, if there is one: by no other plan. Raises Error if a plan of
+    ``SCCL_PLAN_PATH`` is none, or ranks ask for different orders, on all ranks.
+    `problem` tells why there is no communicator, for ranks of several hosts, or None.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Engine:
         device: str = "cpu",
         device_index: int = 0,
         must_fit: bool = False,
+        order: Optional[str] = None,
     ):
-        self.rank, self.size = rank, size
+        self.rank, self.size, self.order = rank, size, order
         self.device, self.device_index = device, device_index
         store = self._store = WatchedStore(rank, size, store, timeout)
         self._missing: Dict[Key, str] = {}
@@ -59,6 +61,9 @@ class Engine:
         self.comm: Optional[Communicator] = None
         self.handle: Any = None
         self._meet: Optional[Callable[[bytes], List[bytes]]] = None
+        #: Why a plan of SCCL_PLAN_PATH for this device was not loaded.
+        self._refused: Optional[Unsupported] = None
+        self._agree_on_order()
         plans = self._given_plans(must_fit)
         if size == 1:
             self.problem = "the group has one rank"
@@ -69,6 +74,7 @@ class Engine:
                 device,
                 device_index,
                 timeout,
+                order=order,
             )
         except Unsupported as error:
             self.problem = str(error)
@@ -80,6 +86,24 @@ class Engine:
         # Now: a rank that refuses its first call would not come to it.
         if device == "cpu":
             self._meet = self._meeting()
+
+    def _agree_on_order(self) -> None:
+        """Raises Mismatch on all ranks if they ask for different orders. One rank adds
+        nothing, but learns what is no order, as several do later."""
+        if self.size == 1:
+            if self.order:
+                alone = StoreGather(0, 1, self._store, f"{self.device}/alone")
+                Communicator(alone, order=self.order).destroy()
+            return
+        gather = StoreGather(self.rank, self.size, self._store, f"{self.device}/order")
+        orders = [own.decode() for own in gather((self.order or "any").encode())]
+        for rank, other in enumerate(orders):
+            if other != orders[0]:
+                raise Mismatch(
+                    f"rank 0 asks for the order of summation {orders[0]}, and rank "
+                    f"{rank} for {other}",
+                    3,
+                )
 
     def compare(self, what: str) -> None:
         """Raises Mismatch on all ranks, which go on in step, if some rank passes other
@@ -126,17 +150,16 @@ class Engine:
         return launch
 
     def _load(self, plans: List[Plan]) -> None:
-        """Loads those with code for this device. Raises Unsupported if there are plans
-        for devices of its kind, and none of them is for this one."""
-        refused: Optional[Unsupported] = None
+        """Loads those with code for this device, in the order that is asked for. Raises
+        Unsupported if there are plans for devices of its kind, and none is loaded."""
         for plan in plans:
             try:
                 self.comm.load(plan)
             except Unsupported as error:
                 if any(_kind_of(target) == self.device for target in plan.targets):
-                    refused = refused or error
-        if refused is not None and not self.comm.plans:
-            raise refused
+                    self._refused = self._refused or error
+        if self._refused is not None and not self.comm.plans:
+            raise self._refused
 
     def _share(self, key: str, make: Callable[[], bytes]) -> bytes:
         """What rank 0 makes; why it cannot is raised on all ranks, whatever it is: they
@@ -199,7 +222,8 @@ class Engine:
         if self._plan_number(key, 1, True) is not None:
             return None
         if self.device != "cpu":
-            return f"no plan of SCCL_PLAN_PATH has it for {self.comm.target}"
+            also = f" ({self._refused})" if self._refused else ""
+            return f"no plan of SCCL_PLAN_PATH has it for {self.comm.target}{also}"
         if self.size > MOST_RANKS:
             return f"the group has more than {MOST_RANKS} ranks"
         collective, root, element, *_ = key
@@ -211,7 +235,8 @@ class Engine:
                 raise Unsupported(problem)
             where = max(root, 0)
             name = DATA_TYPES[element]
-            return shelf.host_plan(collective, self.size, where, name).read_bytes()
+            path = shelf.host_plan(collective, self.size, where, name, self.order)
+            return path.read_bytes()
 
         try:
             data = self._share(f"made/{collective}/{root}/{element}", make)

@@ -7,23 +7,29 @@
 """The process group: what reduces, and what is left."""
 from __future__ import annotations
 
+import hashlib
 from typing import Any, List, Optional
 
 import torch
 import torch.distributed as dist
 
 from .._library import Error
-from .base import AWAITS, caller_kind, with_op
+from .base import AWAITS, caller_kind
+from .engine import MEETING_BYTES
 from .moves import MovingCollectives
 from .tensors import (
     ELEMENTS,
     REDUCE_OPS,
+    Finish,
+    both,
     check_list,
     flat_view,
     is_plain,
+    padded,
     plain,
     same_length,
 )
+from .work import BackendError
 
 
 class ProcessGroupSccl(MovingCollectives):
@@ -68,9 +74,8 @@ class ProcessGroupSccl(MovingCollectives):
             "all_reduce", tensor, tensor, tensor, count, whole, caller, op, finish=finish
         )
         if isinstance(found, str):
-            what, rest = with_op("all_reduce", tensor, op), (whole, caller, finish)
-            call = lambda behind: behind.allreduce([tensor], opts)
-            return self._by_other(tensor, what, found, *rest, call)
+            rest, call = (whole, caller, finish), lambda b: b.allreduce([tensor], opts)
+            return self._reduce_by_other("all_reduce", tensor, op, found, *rest, call)
         return found
 
     def _check(self, tensor: torch.Tensor, code: int) -> None:
@@ -105,11 +110,11 @@ class ProcessGroupSccl(MovingCollectives):
             finish,
         )
         if isinstance(found, str):
-            what, rest = with_op("reduce", tensor, opts.reduceOp), (whole, caller, finish)
             # Others use the memory of ranks that are not the root as they please.
             own = tensor if is_root else tensor.clone()
             call = lambda behind: behind.reduce([own], opts)
-            return self._by_other(tensor, what, found, *rest, call, opts.rootRank)
+            rest = whole, caller, finish, call, opts.rootRank
+            return self._reduce_by_other("reduce", tensor, opts.reduceOp, found, *rest)
         return found
 
     def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any) -> Any:
@@ -118,18 +123,37 @@ class ProcessGroupSccl(MovingCollectives):
         caller, whole = caller_kind(), list(outputs)
         (tensor,), finish = plain(whole)
         parts, _ = plain(inputs[0])
-        found = self._demand(same_length, "reduce_scatter", tensor, parts)
-        if found is None:
-            flat, _ = flat_view(parts, fill=True)
-            found = self._reduce_scatter(
-                tensor, flat, whole, caller, opts.reduceOp, finish
-            )
+        output = tensor
+        if self._demand(same_length, "reduce_scatter", tensor, parts):
+            parts, output, finish = self._padded(tensor, parts, finish)
+        flat, _ = flat_view(parts, fill=True)
+        found = self._reduce_scatter(
+            output, flat, whole, caller, opts.reduceOp, finish
+        )
         if isinstance(found, str):
-            what = with_op("reduce_scatter", tensor, opts.reduceOp)
-            rest = whole, caller, finish
-            call = lambda behind: behind.reduce_scatter([tensor], [parts], opts)
-            return self._by_other(tensor, what, found, *rest, call)
+            rest = opts.reduceOp, found, whole, caller, finish
+            call = lambda behind: behind.reduce_scatter([output], [parts], opts)
+            return self._reduce_by_other("reduce_scatter", tensor, *rest, call)
         return found
+
+    def _padded(self, tensor: Any, parts: Any, finish: Finish) -> Any:
+        """Parts that differ in length as equal ones, what to receive, and what is left to
+        do then. Ranks compare the lengths: the longest alone would hide a difference."""
+        counts = [part.numel() for part in parts]
+        if tensor.numel() != counts[self._rank]:
+            error = BackendError(
+                f"sccl: reduce_scatter: rank {self._rank} receives {tensor.numel()} "
+                f"elements, and is sent {counts[self._rank]}"
+            )
+            raise self._refusal(error)
+        words = str(counts)
+        if len(words) > MEETING_BYTES // 2:
+            digest = hashlib.sha256(words.encode()).hexdigest()
+            words = f"{words[: MEETING_BYTES // 2]} and so on ({digest[:16]})"
+        self._compare(f"reduce_scatter of {words} elements")
+        output, own = tensor.new_empty(max(counts)), tensor.detach().view(-1)
+        back = lambda: own.copy_(output[: own.numel()])
+        return padded(parts), output, both(back, finish)
 
     def _reduce_scatter(self, output, flat, results, caller, op, finish) -> Any:
         count, name = output.numel(), "reduce_scatter"
@@ -148,11 +172,10 @@ class ProcessGroupSccl(MovingCollectives):
             output, input, whole, caller, opts.reduceOp, finish
         )
         if isinstance(found, str):
-            what = with_op("reduce_scatter_tensor", input, opts.reduceOp)
-            rest, parts = (whole, caller, finish), list(input.view(self._size, -1))
-            flat = output.view(-1)
+            rest = opts.reduceOp, found, whole, caller, finish
+            flat, parts = output.view(-1), list(input.view(self._size, -1))
             call = lambda behind: behind.reduce_scatter([flat], [parts], opts)
-            return self._by_other(input, what, found, *rest, call)
+            return self._reduce_by_other("reduce_scatter_tensor", input, *rest, call)
         return found
 
     def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts=None) -> Any:

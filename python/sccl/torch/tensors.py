@@ -65,6 +65,7 @@ def _by_kind(names: Dict[str, str]) -> Dict[Any, int]:
 
 #: torch's reductions to the numbers of libsccl's.
 REDUCE_OPS, BIT_OPS = _by_kind(_OPS), _by_kind(_BIT_OPS)
+_FREE_OPS = [REDUCTIONS.index(name) for name in ("min", "max")]
 #: Of bool: a sum is true where one is, a product where all are.
 _OF_BOOL = {"sum": "max", "prod": "min", "min": "min", "max": "max"}
 _PREMUL_SUM = _kind(getattr(dist.ReduceOp, "PREMUL_SUM", "PREMUL_SUM"))
@@ -151,6 +152,12 @@ def form_of(tensor: torch.Tensor, op: Any) -> Union[str, Form]:
     return f"no plan reduces {kind}"
 
 
+def depends_on_order(tensor: torch.Tensor, op: Any) -> bool:
+    """True if the result of a reduction has other bits in another order."""
+    rounds = tensor.is_floating_point() or tensor.is_complex()
+    return rounds and REDUCE_OPS.get(_kind(op)) not in _FREE_OPS
+
+
 def is_plain(tensor: torch.Tensor) -> bool:
     """True if memory has the elements in their order. It has not with gaps, in another
     memory format, and where torch has put off to conjugate, negate or fill them."""
@@ -224,6 +231,15 @@ def same_length(
         if part.numel() != tensor.numel():
             return f"tensors have {tensor.numel()} and {part.numel()} elements"
     return None
+
+
+def padded(parts: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    """Flat copies of plain parts, with zeros up to the length of the longest."""
+    most = max(part.numel() for part in parts)
+    flat = parts[0].new_zeros(len(parts) * most).split(most)
+    for row, part in zip(flat, parts):
+        row[: part.numel()] = part.detach().reshape(-1)
+    return list(flat)
 
 
 def flat_view(
