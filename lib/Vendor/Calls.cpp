@@ -9,6 +9,7 @@
 
 #include "RealLibrary.h"
 
+#include "sccl/Model/ElementType.h"
 #include "sccl/Model/Threads.h"
 
 #include <algorithm>
@@ -82,6 +83,33 @@ static ncclResult_t refuse(const Call &call, std::optional<scclRedOp> op,
   return asVendor(scclCommRank(call.member->ours, &rank));
 }
 
+/// False if the result of the call is the same in any order of summation. Types
+/// and reductions that are unknown here may be of floats.
+static bool dependsOnOrder(const Call &call, std::optional<scclRedOp> op) {
+  if (call.kind != Kind::AllReduce && call.kind != Kind::ReduceScatter &&
+      call.kind != Kind::Reduce)
+    return false;
+  auto types = elementTypes();
+  auto type =
+      std::ranges::find(types, unsigned(call.type), &ElementType::number);
+  bool isExact = type != types.end() && !type->isFloat();
+  return !isExact && op != scclMin && op != scclMax;
+}
+
+/// Fails if the vendor's library, which promises no order of summation, would
+/// have to execute a call that has to keep one.
+static ncclResult_t keepOrder(const Call &call, std::optional<scclRedOp> op) {
+  const Member &member = *call.member;
+  if (member.order.empty() || member.numRanks == 1 || !dependsOnOrder(call, op))
+    return ncclSuccess;
+  std::string words = std::string("no plan of SCCL_PLAN_PATH has this ") +
+                      nameOf(call.kind) + " in the order " + member.order +
+                      ", which SCCL_ORDER asks for, and the vendor's library "
+                      "keeps none; compile one with --order=" +
+                      member.order;
+  return failWith(ncclInvalidUsage, words.c_str());
+}
+
 static scclResult launchOnce(const Call &c, scclRedOp op) {
   auto type = scclDataType(c.type);
   scclComm comm = c.member->ours;
@@ -121,7 +149,7 @@ ncclResult_t sccl::vendor::execute(const Call &call, const Work &forward) {
   scclResult found = op ? findPlan(call, *op) : scclErrorUnsupported;
   if (found != scclSuccess) {
     ncclResult_t refused =
-        call.member->real ? ncclSuccess : refuse(call, op, found);
+        call.member->real ? keepOrder(call, op) : refuse(call, op, found);
     return refused ? refused : forward();
   }
   if (group.depth > 0) {

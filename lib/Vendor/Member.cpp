@@ -10,15 +10,20 @@
 #include "RealLibrary.h"
 #include "Runtime/Graveyard.h"
 
+#include "sccl/Model/SumTree.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <unistd.h>
 
+using namespace sccl;
 using namespace sccl::vendor;
 
 static constinit sccl::Graveyard<Member> goneMembers;
@@ -87,9 +92,10 @@ ncclResult_t sccl::vendor::asVendor(scclResult code) {
 
 namespace {
 /// What the environment says: the plans of SCCL_PLAN_PATH for a number of
-/// ranks, and SCCL_NCCL_TIMEOUT.
+/// ranks, SCCL_ORDER and SCCL_NCCL_TIMEOUT.
 struct Settings {
   std::vector<scclPlan> plans;
+  std::string order;     ///< empty if any will do
   double timeout = 1800; ///< seconds; NCCL waits for ever
   std::string problem;   ///< the first one, such as a file that is no plan
   std::string hashes;
@@ -102,6 +108,7 @@ struct Settings {
     problem = libraryProblem();
     readDevice();
     readTimeout();
+    readOrder();
     const char *path = secure_getenv("SCCL_PLAN_PATH");
     std::string rest = path ? path : "";
     while (!rest.empty() && problem.empty()) {
@@ -119,6 +126,22 @@ private:
         std::strcmp(kind, "cuda") && std::strcmp(kind, "hip"))
       problem = "SCCL_NCCL_DEVICE is '" + std::string(kind) +
                 "', expected cpu, cuda or hip";
+  }
+
+  /// An order of summation, or a file with a tree.
+  void readOrder() {
+    const char *text = secure_getenv("SCCL_ORDER");
+    if (!text || !*text)
+      return;
+    Result<SumOrder> asked = SumOrder::parse(text);
+    if (std::ifstream file(text); !asked && file) {
+      std::string tree(std::istreambuf_iterator<char>(file), {});
+      asked = SumOrder::parse(tree.substr(0, tree.find_last_not_of("\n ") + 1));
+    }
+    if (!asked)
+      problem = "SCCL_ORDER: " + asked.error();
+    else if (*asked != SumOrder::Any)
+      order = asked->toString();
   }
 
   void readTimeout() {
@@ -174,7 +197,7 @@ static int gatherBytes(void *context, const void *mine, void *all,
   return !static_cast<Rendezvous *>(context)->gather(mine, all, bytes);
 }
 
-static scclConfig makeConfig(int device, double timeout) {
+static scclConfig makeConfig(int device, const Settings &settings) {
   scclConfig config = SCCL_CONFIG_INITIALIZER;
   if (usesHostMemory())
     config.device = scclDeviceCPU;
@@ -183,7 +206,8 @@ static scclConfig makeConfig(int device, double timeout) {
   else
     config.device = scclDeviceHIP;
   config.deviceIndex = config.device == scclDeviceCPU ? 0 : device;
-  config.timeoutSeconds = timeout;
+  config.timeoutSeconds = settings.timeout;
+  config.order = settings.order.empty() ? nullptr : settings.order.c_str();
   return config;
 }
 
@@ -224,8 +248,8 @@ static ncclResult_t joinReal(Joining &joining, Member &member) {
   return settleReal(made, code);
 }
 
-/// Fails on all ranks if settings of one make no sense, or their plans differ.
-static ncclResult_t agreeOnPlans(const Settings &settings, Member &member) {
+/// Fails on all ranks if settings of one make no sense, or they differ.
+static ncclResult_t agree(const Settings &settings, Member &member) {
   // Of long texts only the begin is compared: their number stands there.
   std::string mine =
       "+" + std::to_string(settings.plans.size()) + " " + settings.hashes;
@@ -240,12 +264,18 @@ static ncclResult_t agreeOnPlans(const Settings &settings, Member &member) {
     if (word != words[0])
       return failWith(ncclInvalidArgument,
                       "SCCL_PLAN_PATH: ranks have different plans");
+  std::vector<std::string> orders = member.meeting->gatherText(settings.order);
+  if (orders.empty())
+    return failWith(ncclRemoteError, "a rank has gone");
+  if (std::count(orders.begin(), orders.end(), orders[0]) != member.numRanks)
+    return failWith(ncclInvalidArgument,
+                    "SCCL_ORDER: ranks ask for different orders of summation");
   return ncclSuccess;
 }
 
 /// Loads the plans that have code for the device. Fails if none has.
 static scclResult joinOurs(const Settings &settings, Member &member) {
-  scclConfig config = makeConfig(member.device, settings.timeout);
+  scclConfig config = makeConfig(member.device, settings);
   if (scclResult code =
           scclCommInit(member.rank, member.numRanks, gatherBytes,
                        member.meeting.get(), &config, &member.ours))
@@ -277,8 +307,9 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
     if (ncclResult_t code = joinReal(joining, *member))
       return code;
   Settings settings(joining.numRanks);
-  if (ncclResult_t code = agreeOnPlans(settings, *member))
+  if (ncclResult_t code = agree(settings, *member))
     return code;
+  member->order = settings.order;
   if (settings.plans.empty() && member->real) {
     result = member.release();
     return ncclSuccess;
@@ -288,7 +319,9 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
     if (!member->real)
       return asVendor(code);
     if (joining.rank == 0)
-      std::fprintf(stderr, "sccl: no plans, all by the vendor's library: %s\n",
+      std::fprintf(stderr,
+                   "sccl: no plans, all by the vendor's library%s: %s\n",
+                   member->order.empty() ? "" : ", but for sums of floats",
                    scclGetLastErrorMessage());
     if (member->ours)
       scclCommDestroy(member->ours);

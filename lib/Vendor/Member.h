@@ -17,6 +17,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace sccl::vendor {
@@ -25,6 +26,8 @@ namespace sccl::vendor {
 /// and one of the vendor's library, for everything else. Either may be missing.
 struct Member {
   int rank = 0, numRanks = 0, device = 0;
+  /// In which floats are added up, of $SCCL_ORDER; empty if any will do.
+  std::string order;
   std::unique_ptr<Rendezvous> meeting;
   scclComm ours = nullptr;
   RealComm real;

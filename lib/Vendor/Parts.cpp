@@ -48,11 +48,13 @@ static ncclResult_t exchangeParts(Member &member, const Part &mine,
   return ncclSuccess;
 }
 
-/// A communicator that is the vendor's alone, and owns `real`.
-static ncclResult_t wrap(ncclComm_t real, int device, ncclComm_t *result) {
+/// A communicator that is the vendor's alone, made of `origin`; it owns `real`.
+static ncclResult_t wrap(ncclComm_t real, const Member &origin,
+                         ncclComm_t *result) {
   auto member = std::make_unique<Member>();
   member->real.reset(real);
-  member->device = device;
+  member->device = origin.device;
+  member->order = origin.order;
   ncclResult_t code = callReal("ncclCommCount", real, &member->numRanks);
   if (code == ncclSuccess)
     code = callReal("ncclCommUserRank", real, &member->rank);
@@ -75,7 +77,7 @@ static ncclResult_t split(ncclComm_t comm, int color, int key,
   RealComm real(made);
   if (!member.meeting)
     return mine.code || !real ? mine.code
-                              : wrap(real.release(), member.device, result);
+                              : wrap(real.release(), member, result);
   std::vector<Part> parts;
   if (ncclResult_t code = exchangeParts(member, mine, parts))
     return code;
@@ -127,7 +129,7 @@ static ncclResult_t shrink(ncclComm_t comm, std::vector<int> excluded,
                int(excluded.size()), &made, config.get(), flags);
   code = settleReal(made ? made : member.real.get(), code);
   RealComm real(made);
-  return code ? code : wrap(real.release(), member.device, result);
+  return code ? code : wrap(real.release(), member, result);
 }
 
 SCCL_VENDOR_API ncclResult_t ncclCommShrink(ncclComm_t comm, int *excluded,

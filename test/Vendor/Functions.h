@@ -30,6 +30,10 @@ const char *ncclGetErrorString(ncclResult_t);
 const char *ncclGetLastError(ncclComm_t);
 ncclResult_t ncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t,
                            void *);
+ncclResult_t ncclReduceScatter(const void *, void *, size_t, int, int,
+                               ncclComm_t, void *);
+ncclResult_t ncclReduce(const void *, void *, size_t, int, int, int, ncclComm_t,
+                        void *);
 ncclResult_t ncclAllGather(const void *, void *, size_t, int, ncclComm_t,
                            void *);
 ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t,

@@ -122,6 +122,15 @@ SCCL_VENDOR_API ncclResult_t ncclAllReduce(const void *, void *, size_t, int,
                                            int, ncclComm_t comm, void *) {
   return say("ncclAllReduce", comm);
 }
+SCCL_VENDOR_API ncclResult_t ncclReduceScatter(const void *, void *, size_t,
+                                               int, int, ncclComm_t comm,
+                                               void *) {
+  return say("ncclReduceScatter", comm);
+}
+SCCL_VENDOR_API ncclResult_t ncclReduce(const void *, void *, size_t, int, int,
+                                        int, ncclComm_t comm, void *) {
+  return say("ncclReduce", comm);
+}
 SCCL_VENDOR_API ncclResult_t ncclBroadcast(const void *, void *, size_t, int,
                                            int, ncclComm_t comm, void *) {
   return say("ncclBroadcast", comm);

@@ -5,12 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: vendor-faults arguments|child|splits|pending
+// usage: vendor-faults arguments|child|splits|pending|order|orders
 
 #include "Functions.h"
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -112,6 +113,46 @@ static void endTooEarly(ncclComm_t comm, int) {
   }
 }
 
+/// Has every reduction called, of floats and of integers, by a part, too.
+static void addUp(ncclComm_t comm, int rank) {
+  constexpr int ints = 2;
+  float value[numRanks] = {1};
+  auto say = [&](const char *what, ncclResult_t code) {
+    if (rank == 0)
+      tell(what, code);
+  };
+  say("sum", sum(comm, *value));
+  say("average", sum(comm, *value, floats, ncclAvg));
+  say("max", sum(comm, *value, floats, ncclMax));
+  say("ints", sum(comm, *value, ints));
+  say("program's own", sum(comm, *value, floats, 77));
+  say("reduce", ncclReduce(value, value, 1, floats, ncclSum, 0, comm, nullptr));
+  say("scatter",
+      ncclReduceScatter(value, value, 1, floats, ncclSum, comm, nullptr));
+  ncclComm_t part = nullptr;
+  check(!ncclCommSplit(comm, 0, 0, &part, nullptr), "split");
+  say("sum of a part", sum(part, *value));
+  check(!ncclCommDestroy(part), "the part ends");
+}
+
+/// Joins with another order on each rank, one process for each.
+static void joinInOrders() {
+  ncclUniqueId id;
+  check(!ncclGetUniqueId(&id), "unique id");
+  for (int rank = 0; rank < numRanks; ++rank)
+    if (fork() == 0) {
+      alarm(60);
+      setenv("SCCL_ORDER", rank == 1 ? "left" : "tree", 1);
+      ncclComm_t comm = nullptr;
+      tell("join", ncclCommInitRank(&comm, numRanks, id, rank));
+      std::fflush(stdout);
+      _exit(comm != nullptr);
+    }
+  int status = 0;
+  while (wait(&status) > 0)
+    check(status == 0, "a rank joins");
+}
+
 static void run(void (*body)(ncclComm_t, int)) {
   alarm(60); // in place of waiting for ever
   ncclUniqueId id;
@@ -138,6 +179,10 @@ int main(int argc, char **argv) {
     run(splitTwice);
   else if (what == "pending")
     run(endTooEarly);
+  else if (what == "order")
+    run(addUp);
+  else if (what == "orders")
+    joinInOrders();
   else
     return 2;
   std::printf("%s: %d problems\n", what.c_str(), int(problems));
