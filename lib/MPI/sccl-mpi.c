@@ -8,6 +8,7 @@
 #include "transport.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,10 +19,10 @@ scclResult scclCommInitMPI(MPI_Comm comm, const scclConfig *config,
   scclTransport transport;
   scclResult made;
   /* What is no limit is refused when there are others to be told. */
-  double limit =
-      config && config->size >= sizeof(*config) && config->timeoutSeconds > 0
-          ? config->timeoutSeconds
-          : standard.timeoutSeconds;
+  double limit = config && config->size >= offsetof(scclConfig, scratchBytes) &&
+                         config->timeoutSeconds > 0
+                     ? config->timeoutSeconds
+                     : standard.timeoutSeconds;
   made = scclMpiTransport(comm, limit, &transport);
   if (made != scclSuccess)
     return made;

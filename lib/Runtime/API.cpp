@@ -11,6 +11,7 @@
 #include "Messages/MessageCommunicator.h"
 #include "sccl/Model/SumTree.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -167,8 +168,19 @@ scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info) {
   });
 }
 
+/// What `config` says, also of a program that was compiled before there were
+/// orders; a null one says nothing.
+static scclConfig readConfig(const scclConfig *config) {
+  scclConfig read = SCCL_CONFIG_INITIALIZER;
+  if (config)
+    std::memcpy(&read, config,
+                std::clamp(config->size, sizeof(config->size), sizeof(read)));
+  return read;
+}
+
 static Status checkConfig(const scclConfig &config) {
-  if (Status status = checkSize(config.size, sizeof(config), "config");
+  constexpr size_t leastBytes = offsetof(scclConfig, order);
+  if (Status status = checkSize(config.size, leastBytes, "config");
       !status.ok())
     return status;
   if (!(config.timeoutSeconds > 0) || !std::isfinite(config.timeoutSeconds) ||
@@ -224,8 +236,7 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
     if (numRanks < 1 || unsigned(numRanks) > plan::Limits::ranks)
       return invalid("numRanks is " + std::to_string(numRanks) +
                      ", expected 1 to " + std::to_string(plan::Limits::ranks));
-    scclConfig standard = SCCL_CONFIG_INITIALIZER;
-    const scclConfig &chosen = config ? *config : standard;
+    scclConfig chosen = readConfig(config);
     Bootstrap bootstrap(allGather, context, rank, numRanks);
     return makeComm(
         comm, [&] { return checkInit(rank, numRanks, chosen, comm); },
@@ -267,8 +278,7 @@ scclResult scclCommInitTransport(const scclTransport *transport,
         transport->close(transport->context, /*failed=*/0);
       return status;
     }
-    scclConfig standard = SCCL_CONFIG_INITIALIZER;
-    const scclConfig &chosen = config ? *config : standard;
+    scclConfig chosen = readConfig(config);
     auto check = [&]() -> Status {
       if (!comm)
         return isNull("comm");
@@ -331,7 +341,7 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
                          const scclConfig *config, scclComm *result) {
   return withCommInterruptibly(comm, [&](Membership &ranks) -> Status {
     const scclConfig &mine = ranks.config();
-    scclConfig chosen = config ? *config : mine;
+    scclConfig chosen = config ? readConfig(config) : mine;
     chosen.device = mine.device;
     chosen.deviceIndex = mine.deviceIndex;
     // What one has promised, its parts promise, unless they are asked for more.
@@ -342,7 +352,7 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
         [&]() -> Status {
           if (!result)
             return isNull("result");
-          return config ? checkConfig(*config) : Status();
+          return config ? checkConfig(chosen) : Status();
         },
         [&](const Status &arguments, std::unique_ptr<Membership> &made) {
           return ranks.split(color, key, chosen, arguments, made);

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <climits>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -430,6 +431,21 @@ TEST_P(EitherWay, PartsKeepTheOrder) {
             check(!scclCommSplit(all.comm, 0, 0, &other, &free.comm), "split");
         return failed + check(!free.load(exchange), "a plan of any");
       }));
+}
+
+TEST_P(EitherWay, KnowsConfigsWithoutOrders) {
+  EXPECT_EQ(0, runRanks(2, GetParam(), [](const RankEnd &end) {
+              Party all, part;
+              scclConfig config = SCCL_CONFIG_INITIALIZER;
+              config.size = offsetof(scclConfig, order);
+              config.order = "what a program has behind its structure";
+              return check(!scclCommInit(end.rank, end.numRanks, end.allGather,
+                                         end.context, &config, &all.comm),
+                           "join") +
+                     check(!scclCommSplit(all.comm, 0, 0, &config, &part.comm),
+                           "split") +
+                     check(!part.load(exchange), "load");
+            }));
 }
 
 TEST_P(EitherWay, SplitsForAllOrNone) {
