@@ -342,3 +342,17 @@ TEST(MessageTest, SplitNeedsTheTransport) {
                }),
       0);
 }
+
+TEST(MessageTest, OneRankAsksForAnOrder) {
+  LoopNetwork network;
+  EXPECT_EQ(runRanks(2, RanksAs::Threads,
+                     [&](const RankEnd &end) {
+                       Member member;
+                       EXPECT_EQ(join(member, network, end, pairReduce, 20, 0,
+                                      end.rank ? "tree" : nullptr),
+                                 scclErrorUnsupported);
+                       EXPECT_TRUE(messageHas("is for the order tree"));
+                       return 0;
+                     }),
+            0);
+}

@@ -28,13 +28,14 @@ inline const char *const meshReduce =
 /// Joins through `network`, with the plan at `path`.
 inline scclResult join(Member &member, LoopNetwork &network, const RankEnd &end,
                        const char *path, double timeoutSeconds = 20,
-                       size_t scratchBytes = 0) {
+                       size_t scratchBytes = 0, const char *order = nullptr) {
   scclResult result = scclPlanLoad(path, &member.plan);
   if (result != scclSuccess)
     return result;
   scclConfig config = SCCL_CONFIG_INITIALIZER;
   config.timeoutSeconds = timeoutSeconds;
   config.scratchBytes = scratchBytes;
+  config.order = order;
   scclTransport transport = network.transport(end);
   result = scclCommInitTransport(&transport, &config, &member.comm);
   return result ? result : scclCommLoad(member.comm, member.plan);
