@@ -5,15 +5,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 #===----------------------------------------------------------------------===//
-"""Prints what `sccl plan` advises for an all_reduce of floats with --order=ORDER
-beside --order=any, as a table of docs/Numerics.md.
+"""Prints tables of docs/Numerics.md: what `sccl plan` advises for an all_reduce
+of floats with --order=ORDER beside --order=any; or with --loads the frontiers of
+`sccl pareto`, R/C by S with the proved bound behind it where that is less.
 
-Usage: orders.py SCCL ORDER [MACHINE...]
+Usage: orders.py [--loads] SCCL ORDER [MACHINE...]
 """
 
 import json
 import subprocess
 import sys
+from fractions import Fraction
 
 MACHINES = ["h100", "mi300x", "dgx1-v100", "ndv2", "amd_z52", "h100:boxes=2",
             "h100:boxes=4"]
@@ -32,18 +34,56 @@ def times(sccl: str, machine: str, order: str) -> dict[int, float]:
     return {row["bytes"]: row["microseconds"] for row in rows if "bytes" in row}
 
 
-def main() -> int:
-    if len(sys.argv) < 3:
-        print(__doc__, file=sys.stderr)
-        return 2
+def text_of(value: str) -> str:
+    short = len(value) <= 7
+    return value if short else f"{float(Fraction(value)):.4f}"
+
+
+def frontier(sccl: str, machine: str, collective: str, order: str) -> str:
+    command = [sccl, "pareto", f"--machine={machine}", f"--collective={collective}",
+               f"--order={order}", "--json"]
+    done = subprocess.run(command, text=True, stdout=subprocess.PIPE)
+    if done.returncode not in (0, 3):  # 3 says that some S are open
+        sys.exit(f"orders.py: {' '.join(command)} failed")
+    parts = {}  # by S; of several with as many steps the last is the cheapest
+    for row in map(json.loads, done.stdout.splitlines()):
+        if "steps" not in row:
+            continue
+        part = f"{row['steps']}: {text_of(row['cost'])}"
+        if row["status"] != "optimal":
+            part += f" ({text_of(row['lower_bound'])})"
+        parts[row["steps"]] = part
+    return "; ".join(parts.values())
+
+
+def print_loads(sccl: str, order: str, machines: list[str]) -> None:
+    print(f"| machine | collective | {order} | any |")
+    print("|---|---|---|---|")
+    for machine in machines:
+        for collective in ("reduce_scatter", "all_reduce"):
+            kept, free = (frontier(sccl, machine, collective, word)
+                          for word in (order, "any"))
+            print(f"| {machine} | {collective} | {kept} | "
+                  f"{'the same' if kept == free else free} |")
+
+
+def print_times(sccl: str, order: str, machines: list[str]) -> None:
     print("| machine | " + " | ".join(SIZES) + " |")
     print("|---" * (len(SIZES) + 1) + "|")
-    for machine in sys.argv[3:] or MACHINES:
-        free, kept = (times(sys.argv[1], machine, order)
-                      for order in ("any", sys.argv[2]))
+    for machine in machines:
+        free, kept = (times(sccl, machine, word) for word in ("any", order))
         cells = [f"{kept[size]:.1f} ({kept[size] / free[size] - 1:+.0%})"
                  for size in SIZES.values()]
         print(f"| {machine} | " + " | ".join(cells) + " |")
+
+
+def main() -> int:
+    words = [word for word in sys.argv[1:] if word != "--loads"]
+    if len(words) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    print_table = print_loads if "--loads" in sys.argv else print_times
+    print_table(words[0], words[1], words[2:] or MACHINES)
     return 0
 
 
