@@ -12,7 +12,7 @@
 
 namespace sccl::tuned {
 
-SCCL_CONSTANT(uint64_t, sumBoundWork, 300'000,
+SCCL_CONSTANT(uint64_t, sumBoundWork, 150'000,
               "work of a bound under an order of additions");
 SCCL_CONSTANT(uint64_t, firstCandidateWork, 150'000,
               "work of a candidate's first search");

@@ -88,7 +88,7 @@ SCCL_CONSTANT(uint64_t, mostLinksOfMeetings, uint64_t(1) << 18,
               "the same where sums are collected at several ranks");
 SCCL_CONSTANT(size_t, slowRounds, 6,
               "iterations over which a level has to gain");
-SCCL_CONSTANT(double, slowSumGain, 0.003, "the same of sums for many targets");
+SCCL_CONSTANT(double, slowSumGain, 0.0003, "the same of sums for many targets");
 SCCL_CONSTANT(double, slowGain, 0.01, "what a level has to gain over them");
 
 } // namespace sccl::tuned
