@@ -108,8 +108,11 @@ llvm::json::Object FrontierReport::shared(const Point &point) const {
   result["rounds"] = point.rounds;
   result["cost"] = point.bandwidth().str();
   result["status"] = point.optimal ? "optimal" : "not proven";
-  if (point.bound && point.bound->value)
+  if (point.bound && point.bound->value) {
     result["lower_bound"] = point.bound->value->str();
+    if (const SumOrder &order = point.bound->certificate.order; order.isTree())
+      result["lower_bound_order"] = order.toString();
+  }
   result["seconds"] = point.seconds;
   return result;
 }
