@@ -236,6 +236,12 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
   return fabrics;
 }
 
+/// Whether what large sizes take at least is that of one order of additions.
+static bool isBoundByOrder(const Advice &advice) {
+  const SharedBound &bound = advice.frontier.throughput;
+  return bound && bound->certificate.order.isTree();
+}
+
 /// `compared` says what the intact machine does, if there is need to.
 static void print(const NamedFabric &named, const CollectiveFamily &family,
                   const std::string &compared, const AdviceReport &report) {
@@ -250,7 +256,11 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
     out() << "  " << line << '\n';
   for (const std::string &note : named.notes)
     out() << "  note: " << note << '\n';
-  out() << "  bounds hold for " << report.bounded << '\n';
+  out() << "  bounds hold for " << report.bounded;
+  if (report.accuracy)
+    out() << (isBoundByOrder(report.advice) ? ", by this order of additions"
+                                            : ", in any order of additions");
+  out() << '\n';
   if (!compared.empty())
     out() << "  " << compared << '\n';
   if (order.getNumOccurrences() && !report.reduces())
