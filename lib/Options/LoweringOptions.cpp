@@ -186,8 +186,12 @@ SumOrder sccl::orderFor(const LoweringOptions &options, ReductionSet set) {
 }
 
 SumContract sccl::contractFor(const LoweringOptions &options) {
-  return {orderFor(options), roundsOnce(options.element),
-          options.reduction == Reduction::Avg};
+  // An average scales the sum of several terms once, which rounds where numbers
+  // are subnormal.
+  bool weighs = options.reduction == Reduction::Avg;
+  bool isFloat = elementType(options.element).isFloat();
+  return {orderFor(options), roundsOnce(options.element) || (weighs && isFloat),
+          weighs};
 }
 
 void sccl::restrictTo(const ReductionSet &set, LoweringOptions &options) {

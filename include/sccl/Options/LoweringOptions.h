@@ -112,8 +112,9 @@ void restrictTo(const ReductionSet &set, LoweringOptions &options);
 /// What programs are held to.
 struct SumContract {
   SumOrder order = SumOrder::Same;
-  /// Elements are floats of less than 32 bits: of several terms at once only
-  /// the result is rounded to them, so that it is another sum than one by one.
+  /// Elements are floats of less than 32 bits, or averages of floats: of
+  /// several terms at once only the result is rounded, or scaled, which rounds
+  /// subnormal numbers, so that it is another sum than one by one.
   bool roundsOnce = false;
   /// Averages weigh terms by how many ranks are in them.
   bool weighs = false;
