@@ -181,9 +181,9 @@ long double ElementValues::factor(Kind kind, long double fraction,
 
 ElementRange ElementValues::reduce(llvm::ArrayRef<uint64_t> inputs,
                                    uint64_t place) const {
-  bool isMax = reduction == Reduction::Max;
-  if (element.isFloat() && !isMax && reduction != Reduction::Min)
+  if (dependOnOrder())
     return reduceFloats(inputs, place);
+  bool isMax = reduction == Reduction::Max;
   uint64_t result;
   if (isMax || reduction == Reduction::Min)
     result =
@@ -236,6 +236,75 @@ ElementRange ElementValues::reduceFloats(llvm::ArrayRef<uint64_t> inputs,
     return {nearest, nearest, nearest};
   long double bound = errorBound(inputs, result);
   return {nearest, encode(result - bound), encode(result + bound)};
+}
+
+bool ElementValues::dependOnOrder() const {
+  return element.isFloat() && reduction != Reduction::Min &&
+         reduction != Reduction::Max;
+}
+
+/// The least e for which 2^e is at least `contributions`.
+static int exponentFor(unsigned contributions) {
+  int exponent = 0;
+  while ((uint64_t(1) << exponent) < contributions)
+    ++exponent;
+  return exponent;
+}
+
+/// A node of an average: the sum of what is below it over 2^e, or in the end
+/// over the number of contributions. Where the sum of f32 or f64 is too large,
+/// half of each is added, and nothing finite becomes more than the largest.
+template <typename Number>
+Number ElementValues::average(const Operand &left, const Operand &right,
+                              bool isLast) const {
+  unsigned count = left.contributions + right.contributions;
+  int exponent = exponentFor(count);
+  int ofLeft = exponent - exponentFor(left.contributions);
+  int ofRight = exponent - exponentFor(right.contributions);
+  auto sumAt = [&](int scale) {
+    return std::ldexp(Number(decode(left.bits)), scale - ofLeft) +
+           std::ldexp(Number(decode(right.bits)), scale - ofRight);
+  };
+  Number halves = sumAt(-1), sum = halves;
+  int scale = -1;
+  if (element.bytes >= 4 && std::isfinite(sumAt(std::max(ofLeft, ofRight)))) {
+    scale = std::max(ofLeft, ofRight);
+    sum = sumAt(scale);
+  }
+  Number result = isLast ? sum / std::ldexp(Number(count), scale - exponent)
+                         : std::ldexp(sum, -scale);
+  bool isTooLarge = std::fabs(result) > Number(largest);
+  return isTooLarge && std::isfinite(halves)
+             ? std::copysign(Number(largest), result)
+             : result;
+}
+
+template <typename Number>
+Number ElementValues::combine(const Operand &left, const Operand &right,
+                              bool isLast) const {
+  if (reduction == Reduction::Avg)
+    return average<Number>(left, right, isLast);
+  Number a = decode(left.bits), b = decode(right.bits);
+  return reduction == Reduction::Prod ? a * b : a + b;
+}
+
+ElementRange ElementValues::reduceBy(const SumTree &tree,
+                                     llvm::ArrayRef<uint64_t> inputs) const {
+  std::vector<Operand> nodes;
+  for (uint64_t input : inputs)
+    nodes.push_back({input, 1});
+  for (uint32_t node = tree.numLeaves(); node < tree.numNodes(); ++node) {
+    const Operand &left = nodes[tree.left(node)];
+    const Operand &right = nodes[tree.right(node)];
+    bool isLast = node == tree.root();
+    // Numbers of less than 32 bits are f32 until they are rounded.
+    uint64_t bits = element.bytes == 8
+                        ? encode(combine<double>(left, right, isLast))
+                        : encode(combine<float>(left, right, isLast));
+    nodes.push_back({bits, left.contributions + right.contributions});
+  }
+  uint64_t result = nodes.back().bits;
+  return {result, result, result};
 }
 
 /// How far a result in any order may be from `result`.

@@ -9,7 +9,8 @@
 // results that do not depend on the order of the operations. The others come
 // from all of the type: the largest numbers, subnormal ones, and any between.
 // Their results may be off by the error bound of docs/Rationale/ElementTypes.md
-// and no more. Integers are of all bits, and exact.
+// and no more, and not at all if they are added up by a tree. Integers are of
+// all bits, and exact.
 //
 // Shares no code with the conversions: numbers are rounded by LLVM's APFloat.
 //
@@ -19,6 +20,7 @@
 #define SCCL_LIB_MEASURE_ELEMENTVALUES_H
 
 #include "sccl/Model/ElementType.h"
+#include "sccl/Model/SumTree.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -45,6 +47,12 @@ public:
   uint64_t input(unsigned rank, uint64_t random, uint64_t place) const;
   /// The reduction of what input() gave at `place`.
   ElementRange reduce(llvm::ArrayRef<uint64_t> inputs, uint64_t place) const;
+  /// True if results depend on the order of the operations: of floats, but of
+  /// `min` and `max`.
+  bool dependOnOrder() const;
+  /// The reduction by `tree`, each node of which is rounded to the type.
+  ElementRange reduceBy(const SumTree &tree,
+                        llvm::ArrayRef<uint64_t> inputs) const;
   /// True if `bits` are in `range`, in which -0 is before 0.
   bool contains(const ElementRange &range, uint64_t bits) const;
   /// "0.5", "-7".
@@ -75,6 +83,16 @@ private:
   uint64_t truncate(uint64_t bits) const;
   int64_t signExtend(uint64_t bits) const;
   uint64_t inOrder(uint64_t bits) const;
+  /// A node of a tree. Averages take what is below an operand, as sums over
+  /// powers of two.
+  struct Operand {
+    uint64_t bits;
+    unsigned contributions;
+  };
+  template <typename Number>
+  Number combine(const Operand &left, const Operand &right, bool isLast) const;
+  template <typename Number>
+  Number average(const Operand &left, const Operand &right, bool isLast) const;
   uint64_t encode(long double value) const;
   long double decode(uint64_t bits) const;
 

@@ -324,8 +324,10 @@ static std::string describeDelay(const MeasureRequest &request, unsigned done) {
 /// Launches with other data each time and compares; returns an error or "".
 std::string PlanRank::verify(const MeasureRequest &request, Buffers &buffers,
                              Measurement &result) {
+  Result<SumOrder> order = SumOrder::parse(manifest.sumOrder);
   TestData data(theCollective, request.element, request.reduction,
-                request.count * request.element.bytes);
+                request.count * request.element.bytes,
+                order ? *order : SumOrder::Any);
   constexpr int poison = 0xDB;
   bool isLimited = request.verifySeconds > 0;
   Clock::time_point begin = Clock::now();

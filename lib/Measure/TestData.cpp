@@ -69,10 +69,10 @@ static std::vector<uint64_t> segmentsOf(const std::vector<unsigned> &chunks,
 }
 
 TestData::TestData(const Collective &collective, const ElementType &element,
-                   Reduction reduction, uint64_t segmentBytes)
+                   Reduction reduction, uint64_t segmentBytes, SumOrder order)
     : collective(collective), element(element),
       values(element, reduction, collective.numRanks()),
-      segmentElements(segmentBytes / element.bytes) {}
+      segmentElements(segmentBytes / element.bytes), order(std::move(order)) {}
 
 uint64_t TestData::contribution(unsigned rank, uint64_t segment,
                                 unsigned launch, uint64_t index) const {
@@ -82,12 +82,14 @@ uint64_t TestData::contribution(unsigned rank, uint64_t segment,
 }
 
 ElementRange TestData::reduction(llvm::ArrayRef<unsigned> contributors,
+                                 const std::optional<SumTree> &tree,
                                  uint64_t segment, unsigned launch,
                                  uint64_t index) const {
   llvm::SmallVector<uint64_t, 16> inputs;
   for (unsigned rank : contributors)
     inputs.push_back(contribution(rank, segment, launch, index));
-  return values.reduce(inputs, placeOf(segment, launch, index));
+  return tree ? values.reduceBy(*tree, inputs)
+              : values.reduce(inputs, placeOf(segment, launch, index));
 }
 
 template <typename Word, typename Value>
@@ -129,8 +131,13 @@ TestData::Expected<Word> TestData::expect(llvm::ArrayRef<unsigned> contributors,
         [&](uint64_t i) { return copiedBits(element, key, i); });
     return expected;
   }
+  std::optional<SumTree> tree;
+  if (order.isTree() && values.dependOnOrder())
+    if (Result<SumTree> asked = order.treeOf(contributors.size()))
+      tree = std::move(*asked);
   expected.pattern = patternOf<Word>([&](uint64_t i) {
-    expected.ranges.push_back(reduction(contributors, segment, launch, i));
+    expected.ranges.push_back(
+        reduction(contributors, tree, segment, launch, i));
     return expected.ranges.back().nearest;
   });
   return expected;

@@ -7,8 +7,8 @@
 //
 // Every element is a function of the segment it belongs to, its index there,
 // the launch and, in combining collectives, the rank that contributes it.
-// What does not depend on the order of reductions is compared bit for bit, the
-// rest with its error bound, see ElementValues.h.
+// What does not depend on the order of reductions, or has the order of a tree,
+// is compared bit for bit, the rest with its error bound, see ElementValues.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,8 +18,10 @@
 #include "ElementValues.h"
 
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/SumTree.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +36,10 @@ struct OutputComparison {
 
 class TestData {
 public:
+  /// Results have to have the bits of `order` if it has trees.
   TestData(const Collective &collective, const ElementType &element,
-           Reduction reduction, uint64_t segmentBytes);
+           Reduction reduction, uint64_t segmentBytes,
+           SumOrder order = SumOrder::Any);
 
   /// Writes the input of `rank` in launch number `launch`.
   void fillInput(unsigned rank, unsigned launch, void *input) const;
@@ -53,8 +57,8 @@ private:
   uint64_t contribution(unsigned rank, uint64_t segment, unsigned launch,
                         uint64_t index) const;
   ElementRange reduction(llvm::ArrayRef<unsigned> contributors,
-                         uint64_t segment, unsigned launch,
-                         uint64_t index) const;
+                         const std::optional<SumTree> &tree, uint64_t segment,
+                         unsigned launch, uint64_t index) const;
   /// The first elements of a segment, one period at most.
   template <typename Word, typename Value>
   std::vector<Word> patternOf(Value valueAt) const;
@@ -77,6 +81,7 @@ private:
   ElementType element;
   ElementValues values;
   uint64_t segmentElements;
+  SumOrder order;
 };
 
 } // namespace sccl

@@ -157,11 +157,12 @@ inline Executed execute(const Compiled &compiled, const emulate::Code &code,
   Executed outcome;
   emulate::RunRequest &request = execution.request;
   std::vector<TestData> data;
+  SumOrder order = *SumOrder::parse(compiled.plan.manifest.sumOrder);
   for (uint64_t elements : execution.elements) {
     uint64_t bytes = elements * execution.element.bytes;
     request.segmentBytes.push_back(bytes);
     data.emplace_back(compiled.collective, execution.element,
-                      execution.reduction, bytes);
+                      execution.reduction, bytes, order);
   }
   request.reduction =
       reductionNumber(execution.element.number, unsigned(execution.reduction));
