@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: Mutants [--cases=N] [--seed=N] [--max-ranks=N]
+// usage: Mutants [--orders] [--cases=N] [--seed=N] [--max-ranks=N]
 //
 // Prints the kill matrix. Fails if a mutant was missed.
 //
@@ -27,17 +27,25 @@ static cl::opt<unsigned> seed("seed", cl::desc("Of the first case"),
 static cl::opt<unsigned> maxRanks("max-ranks", cl::desc("From 2 on"),
                                   cl::init(5));
 
+static cl::opt<bool>
+    orders("orders", cl::desc("Of sums on machines that have a name, whose "
+                              "order of summation is changed"));
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "The kill matrix\n");
   KillMatrix matrix;
   for (unsigned i = 0; i < numCases; ++i) {
     Random random(seed + i);
-    RandomCase given = makeCase(random, maxRanks);
+    RandomCase given =
+        orders ? makeSumCase(random, seed + i) : makeCase(random, maxRanks);
     unsigned missed = matrix.numMissed();
-    for (auto mutate : {mutateSchedule, mutateProgram, mutateCertificate,
-                        mutatePlan, mutateMachine})
-      mutate(given, random, matrix);
+    if (orders)
+      mutateOrder(given, random, matrix);
+    else
+      for (auto mutate : {mutateSchedule, mutateProgram, mutateCertificate,
+                          mutatePlan, mutateMachine})
+        mutate(given, random, matrix);
     if (matrix.numMissed() != missed)
       llvm::errs() << "seed " << seed + i << ": " << describe(given) << '\n';
   }

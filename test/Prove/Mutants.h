@@ -28,6 +28,10 @@ void mutateSchedule(const RandomCase &given, Random &random,
 /// programs accept, the slow check must accept too, and it must run.
 void mutateProgram(const RandomCase &given, Random &random, KillMatrix &matrix);
 
+/// Changes the order in which a program or a schedule adds up, if it has one:
+/// the checks of orders must refuse all other sums and no equal ones.
+void mutateOrder(const RandomCase &given, Random &random, KillMatrix &matrix);
+
 /// Changes a certificate of a lower bound. What the checker accepts must not
 /// claim more than is true.
 void mutateCertificate(const RandomCase &given, Random &random,

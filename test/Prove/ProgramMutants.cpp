@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Changes.h"
 #include "Mutants.h"
 #include "QuietContext.h"
 #include "SlowProgram.h"
@@ -17,8 +18,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 
-#include <functional>
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -29,8 +28,7 @@ using namespace sccl::test;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Changes an op; returns false if it has nothing of the kind.
-using Change = std::function<bool(Operation *op, Random &random)>;
+using Change = ProgramChange::Change;
 using IsOp = bool (*)(Operation *op);
 
 bool isSignal(Operation *op) { return isa<SignalOp>(op); }
@@ -154,14 +152,10 @@ bool pullInstead(Operation *op, Random &) {
   op->erase();
   return true;
 }
+} // namespace
 
-struct MutantClass {
-  const char *name;
-  Change change;
-};
-
-const std::vector<MutantClass> &mutantClasses() {
-  static const std::vector<MutantClass> classes = {
+const std::vector<ProgramChange> &test::programChanges() {
+  static const std::vector<ProgramChange> classes = {
       {"signal dropped", of(isSignal, drop())},
       {"signal repeated", of(isSignal, repeat())},
       {"signal before the transfer", of(isSignal, moveUp(isTransfer))},
@@ -220,7 +214,7 @@ const std::vector<MutantClass> &mutantClasses() {
 }
 
 /// All ops of the program in `module`, itself included.
-std::vector<Operation *> opsOf(ModuleOp module) {
+static std::vector<Operation *> opsOf(ModuleOp module) {
   std::vector<Operation *> ops;
   for (coll::ProgramOp program : module.getOps<coll::ProgramOp>())
     program->walk<WalkOrder::PreOrder>(
@@ -228,12 +222,12 @@ std::vector<Operation *> opsOf(ModuleOp module) {
   return ops;
 }
 
-/// Applies `change` to one op in `module`. Returns false if no op has it.
-bool changeOne(ModuleOp module, const Change &change, Random &random) {
+bool test::changeOne(ModuleOp module, const ProgramChange &one,
+                     Random &random) {
   std::vector<Operation *> ops = opsOf(module);
   size_t first = random() % ops.size();
   for (size_t i = 0; i < ops.size(); ++i)
-    if (change(ops[(first + i) % ops.size()], random))
+    if (one.change(ops[(first + i) % ops.size()], random))
       return true;
   return false;
 }
@@ -242,7 +236,7 @@ bool changeOne(ModuleOp module, const Change &change, Random &random) {
 // Fates
 //===----------------------------------------------------------------------===//
 
-Fate judge(ModuleOp module, const RandomCase &given) {
+static Fate judge(ModuleOp module, const RandomCase &given) {
   if (failed(verify(module)))
     return {Fate::Caught, "the verifier"};
   coll::ProgramOp program = *module.getOps<coll::ProgramOp>().begin();
@@ -265,7 +259,6 @@ Fate judge(ModuleOp module, const RandomCase &given) {
                : Fate{Fate::Missed, "all checks (" + *wrong + ")"};
   return {Fate::Equivalent, "two checks, and it runs"};
 }
-} // namespace
 
 void test::mutateProgram(const RandomCase &given, Random &random,
                          KillMatrix &matrix) {
@@ -279,9 +272,9 @@ void test::mutateProgram(const RandomCase &given, Random &random,
   }
   if (Fate fate = judge(*module, given); fate.kind != Fate::Equivalent)
     matrix.add("program", "none", {Fate::Missed, fate.by});
-  for (const MutantClass &one : mutantClasses()) {
+  for (const ProgramChange &one : programChanges()) {
     OwningOpRef<ModuleOp> mutant = module->clone();
-    if (changeOne(*mutant, one.change, random))
+    if (changeOne(*mutant, one, random))
       matrix.add("program", one.name, judge(*mutant, given));
   }
 }

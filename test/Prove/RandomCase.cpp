@@ -142,8 +142,7 @@ static bool once(Random &random, unsigned times) {
   return random() % times == 0;
 }
 
-/// Options of lowering that go together.
-static LoweringOptions randomLowering(Random &random) {
+LoweringOptions test::randomLowering(Random &random) {
   LoweringOptions options;
   constexpr TransportChoice transports[] = {
       TransportChoice::Push, TransportChoice::Pull, TransportChoice::Auto,

@@ -39,21 +39,42 @@ struct RandomCase {
   Reach reach = Reach::Memory;
   uint64_t elements = 1; ///< of a segment
   bool inPlace = false;
+  bool areProcesses = false; ///< ranks, which are threads else
+  unsigned launches = 3;     ///< each with data of its own
 };
 
 /// The next case, with 2 to `maxRanks` ranks. Its schedule is right by
 /// `checkSchedule`, and its options are among those that can be had.
 RandomCase makeCase(Random &random, unsigned maxRanks);
 
+/// Options of lowering that go together.
+LoweringOptions randomLowering(Random &random);
+
+/// The sum number `number` on a machine that has a name: with the inputs of
+/// all ranks on each, halves that travel, or whatever comes; in the order of a
+/// tree, if it can be.
+RandomCase makeSumCase(Random &random, unsigned number);
+
 /// Asks for the order of summation that binds most, of those that ranks can
 /// have.
 void chooseOrder(RandomCase &given);
+
+/// True if ranks do not reduce in the order of `given`.
+bool breaksOrder(const RandomCase &given);
 
 /// A schedule that somebody in a hurry writes: in each step some links bring
 /// what their ends lack, needed or not, until all have what they are to have.
 /// `collective` must not reduce.
 Schedule growSchedule(Random &random, const Topology &topology,
                       const Collective &collective);
+
+/// Runs the program of `given`, a sum in the order of a tree, `times` times, of
+/// so many launches with data of their own each: with other sizes, in place and
+/// not, in other ways to reach ranks, as threads and processes, and compares
+/// every bit. Returns what is wrong, or nothing.
+inline constexpr unsigned launchesOfSums = 32;
+std::optional<std::string> findOtherBits(RandomCase given, Random &random,
+                                         unsigned times);
 
 /// The schedule and its topology in one .mlir file.
 std::string moduleText(const RandomCase &given);

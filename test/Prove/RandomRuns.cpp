@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // usage: RandomRuns [--cases=N] [--seed=N] [--max-ranks=N] [--damage]
+//                   [--sums]
 //                   [-o FILE.mlir]
 //
 // Each case has a seed of its own, so that one can be run alone. The first that
@@ -54,6 +55,59 @@ static int report(unsigned number, const RandomCase &given,
   return 1;
 }
 
+static cl::opt<bool>
+    sums("sums", cl::desc("Sums in the order of a tree on machines that have a "
+                          "name, each run several times, to the bit"));
+
+/// The seed is that of a case, and the number of its machine.
+static std::optional<std::string>
+runSum(unsigned number, unsigned times,
+       std::map<std::string, unsigned> &tally) {
+  Random random(number);
+  RandomCase given = makeSumCase(random, number);
+  while (!given.lowering.sumOrder.isTree())
+    given = makeSumCase(random, number);
+  constexpr unsigned mostPieces = 256;
+  LoweringOptions &lowering = given.lowering;
+  if (given.topology.numRanks() <= 4 && random() % 8 == 0)
+    lowering.pieces = 1 + random() % mostPieces;
+  const ElementType &type = elementType(lowering.element);
+  bool isSum = random() % 4 != 0;
+  if (!isSum)
+    lowering.reduction = random() % 2 ? Reduction::Min : Reduction::Max;
+  if (random() % 4 == 0) {
+    given.reach = Reach::Messages;
+    LoweringOptions plain;
+    plain.element = lowering.element;
+    plain.reduction = lowering.reduction;
+    plain.sumOrder = lowering.sumOrder;
+    lowering = plain;
+  }
+  tally[given.topology.name()] += times;
+  tally[type.name] += times;
+  tally[toString(lowering.reduction)] += times;
+  tally[given.reach == Reach::Messages ? "messages" : "memory"] += times;
+  return findOtherBits(given, random, times);
+}
+
+/// Runs sums in place of cases of any kind.
+static int runSums() {
+  constexpr unsigned times = 4;
+  std::map<std::string, unsigned> tally;
+  for (unsigned i = 0; i < numCases; ++i)
+    if (std::optional<std::string> fault = runSum(seed + i, times, tally)) {
+      llvm::errs() << "seed " << seed + i << ": " << *fault << '\n';
+      return 1;
+    }
+  llvm::outs() << numCases << " programs, " << numCases * times << " runs, "
+               << numCases * times * launchesOfSums
+               << " launches, 0 with other bits\n";
+  for (const auto &[name, count] : tally)
+    llvm::outs() << "  " << name << ' ' << count;
+  llvm::outs() << '\n';
+  return 0;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "Random cases, end to end\n");
@@ -61,6 +115,8 @@ int main(int argc, char **argv) {
     llvm::errs() << "RandomRuns: error: --max-ranks must be from 2 to 64\n";
     return 1;
   }
+  if (sums)
+    return runSums();
   std::map<std::string, unsigned> collectives, sources;
   for (unsigned i = 0; i < numCases; ++i) {
     Random random(seed + i);

@@ -50,20 +50,24 @@ std::optional<std::string> run(const HostPlan &plan, const RandomCase &given) {
   request.reduction = given.lowering.reduction;
   request.inPlace = given.inPlace && plan.program().inPlace;
   request.registered = given.reach == Reach::Copies;
-  request.verified = 3;
+  request.verified = given.launches;
   std::optional<LoopNetwork> network;
   if (given.reach == Reach::Messages)
     network.emplace(unsigned(given.elements) + 1);
   std::string fault;
-  runRanks(plan.manifest.ranks, RanksAs::Threads, [&](const RankEnd &end) {
+  RanksAs kind = given.areProcesses ? RanksAs::Processes : RanksAs::Threads;
+  int code = runRanks(plan.manifest.ranks, kind, [&](const RankEnd &end) {
     Result<Measurement> measured =
         runRank(plan, request, network ? &*network : nullptr, end);
     if (end.rank == 0 && !measured)
       fault = measured.error();
     else if (end.rank == 0 && measured->wrong != 0)
       fault = "wrong result in " + measured->firstWrong;
-    return 0;
+    return int(!measured || measured->wrong != 0);
   });
+  // Processes keep what they have found.
+  if (code != 0 && fault.empty())
+    fault = "wrong result";
   return fault.empty() ? std::nullopt : std::optional(fault);
 }
 } // namespace
@@ -95,8 +99,7 @@ std::optional<std::string> test::findFault(const RandomCase &given) {
   return fault;
 }
 
-/// True if ranks do not reduce in the order of `given`.
-static bool breaksOrder(const RandomCase &given) {
+bool test::breaksOrder(const RandomCase &given) {
   QuietContext quiet;
   mlir::OwningOpRef<mlir::ModuleOp> module = moduleOf(quiet.context, given);
   mlir::LogicalResult lowered =
@@ -120,15 +123,42 @@ void test::chooseOrder(RandomCase &given) {
   } while (!orders.empty() && breaksOrder(given));
 }
 
-std::optional<std::string> test::runModule(mlir::ModuleOp module,
-                                           const RandomCase &given) {
+static mlir::FailureOr<HostPlan> compile(mlir::ModuleOp module,
+                                         const RandomCase &given) {
   // Functions that read tables are the same in many cases.
   static KnownCode known;
-  mlir::FailureOr<HostPlan> plan = HostPlan::compile(
+  return HostPlan::compile(
       module, given.lowering,
       /*target=*/given.reach == Reach::Messages ? messageTarget : "",
       /*messages=*/false, &known);
+}
+
+std::optional<std::string> test::runModule(mlir::ModuleOp module,
+                                           const RandomCase &given) {
+  mlir::FailureOr<HostPlan> plan = compile(module, given);
+  return failed(plan) ? doesNotCompile : run(*plan, given);
+}
+
+std::optional<std::string> test::findOtherBits(RandomCase given, Random &random,
+                                               unsigned times) {
+  QuietContext quiet;
+  mlir::OwningOpRef<mlir::ModuleOp> module = moduleOf(quiet.context, given);
+  mlir::FailureOr<HostPlan> plan = compile(*module, given);
   if (failed(plan))
-    return doesNotCompile;
-  return run(*plan, given);
+    return doesNotCompile + (": " + quiet.said);
+  given.launches = launchesOfSums;
+  unsigned chunks = given.implementation.collective.chunksPerSegment();
+  for (unsigned i = 0; i < times; ++i) {
+    const uint64_t sizes[] = {1, chunks + 1, 64, 1 + random() % 300,
+                              1 + random() % 3000};
+    given.elements = sizes[random() % std::size(sizes)];
+    given.inPlace = random() % 2;
+    given.areProcesses = given.reach != Reach::Messages && random() % 8 == 0;
+    if (given.reach != Reach::Messages)
+      given.reach =
+          given.areProcesses || random() % 2 ? Reach::Copies : Reach::Memory;
+    if (std::optional<std::string> fault = run(*plan, given))
+      return *fault + "\n  " + describe(given);
+  }
+  return std::nullopt;
 }

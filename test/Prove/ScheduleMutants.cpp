@@ -5,20 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Changes.h"
 #include "Mutants.h"
 
 #include "Check/SlowReplay.h"
-
-#include <functional>
 
 using namespace sccl;
 using namespace sccl::test;
 
 namespace {
-/// Changes send `index` of step `step`; returns false if it cannot be changed
-/// so.
-using Change = std::function<bool(const RandomCase &given, Schedule &schedule,
-                                  size_t step, size_t index, Random &random)>;
+using Change = ScheduleChange::Change;
 
 /// A change of the send alone.
 Change ofSend(bool (*change)(const RandomCase &given, Send &send,
@@ -132,13 +128,10 @@ bool otherPayload(const RandomCase &given, Send &send, Random &) {
   return given.implementation.collective.combining();
 }
 
-struct MutantClass {
-  const char *name;
-  Change change;
-};
+} // namespace
 
-const std::vector<MutantClass> &mutantClasses() {
-  static const std::vector<MutantClass> classes = {
+const std::vector<ScheduleChange> &test::scheduleChanges() {
+  static const std::vector<ScheduleChange> classes = {
       {"send dropped", dropSend},
       {"send twice in a step", repeatAfter(0)},
       {"send again in the next step", repeatAfter(1)},
@@ -160,7 +153,21 @@ const std::vector<MutantClass> &mutantClasses() {
   return classes;
 }
 
-Fate judge(const RandomCase &mutant) {
+bool test::changeOne(RandomCase &mutant, const ScheduleChange &one,
+                     Random &random) {
+  Schedule &schedule = mutant.implementation.schedule;
+  for (unsigned tries = 0; tries < 8; ++tries) {
+    size_t step = random() % schedule.steps.size();
+    if (schedule.steps[step].sends.empty())
+      continue;
+    size_t send = random() % schedule.steps[step].sends.size();
+    if (one.change(mutant, schedule, step, send, random))
+      return !schedule.steps.empty();
+  }
+  return false;
+}
+
+static Fate judge(const RandomCase &mutant) {
   const auto &[collective, schedule] = mutant.implementation;
   auto fast = checkSchedule(mutant.topology, collective, schedule);
   // The slow replay knows no numbers out of range.
@@ -176,22 +183,12 @@ Fate judge(const RandomCase &mutant) {
     return {Fate::Missed, "all checks (" + *wrong + ")"};
   return {Fate::Equivalent, "two checks, and it runs"};
 }
-} // namespace
 
 void test::mutateSchedule(const RandomCase &given, Random &random,
                           KillMatrix &matrix) {
-  for (const MutantClass &one : mutantClasses()) {
+  for (const ScheduleChange &one : scheduleChanges()) {
     RandomCase mutant = given;
-    Schedule &schedule = mutant.implementation.schedule;
-    bool isChanged = false;
-    for (unsigned tries = 0; tries < 8 && !isChanged; ++tries) {
-      size_t step = random() % schedule.steps.size();
-      if (schedule.steps[step].sends.empty())
-        continue;
-      size_t send = random() % schedule.steps[step].sends.size();
-      isChanged = one.change(given, schedule, step, send, random);
-    }
-    if (isChanged && !schedule.steps.empty())
+    if (changeOne(mutant, one, random))
       matrix.add("schedule", one.name, judge(mutant));
   }
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SlowProgram.h"
+#include "SlowTree.h"
 
 #include "sccl/Analysis/Program.h"
 
@@ -39,6 +40,7 @@ struct Content {
   unsigned launch, chunk;
   std::multiset<unsigned> contributors;
   bool isFinal = false;
+  std::string tree; ///< of SlowTree.h
 };
 
 class SlowProgram {
@@ -46,9 +48,9 @@ public:
   /// Looks at chunks whose place in a segment is below `positions`: the others
   /// are empty in short messages.
   SlowProgram(coll::ProgramOp program, const Collective &collective,
-              unsigned positions)
+              unsigned positions, bool roundsOnce = false)
       : program(program), collective(collective), positions(positions),
-        isHalved(program.getDoubleBuffered()) {}
+        roundsOnce(roundsOnce), isHalved(program.getDoubleBuffered()) {}
 
   std::optional<std::string> findFault() {
     for (unsigned launch = 0; launch < numLaunches; ++launch)
@@ -56,12 +58,23 @@ public:
     addFlags();
     if (program.getLl())
       addWords();
-    if (fault || !close())
+    if (fault || !sort())
       return fault ? fault : "nodes wait for each other";
+    close();
     findRaces();
     findHaste();
     execute();
     return fault;
+  }
+
+  SlowTrees trees() {
+    addLaunch(0);
+    addFlags();
+    if (program.getLl())
+      addWords();
+    if (sort())
+      execute();
+    return std::move(ends);
   }
 
 private:
@@ -85,7 +98,8 @@ private:
   void addOwner(unsigned rank, unsigned launch, std::vector<unsigned> after);
   void addFlags();
   void addWords();
-  bool close();
+  bool sort();
+  void close();
   void findRaces();
   void findHaste();
   void execute();
@@ -97,6 +111,7 @@ private:
   coll::ProgramOp program;
   const Collective &collective;
   unsigned positions;
+  bool roundsOnce;
   bool isHalved; ///< scratch is double-buffered
   std::vector<Node> nodes;
   std::vector<unsigned> owners; ///< by rank: the last node
@@ -104,6 +119,7 @@ private:
   std::vector<llvm::BitVector> earlier;
   std::vector<unsigned> order;
   std::map<Place, Content> contents;
+  SlowTrees ends;
   std::optional<std::string> fault;
 };
 } // namespace
@@ -155,11 +171,13 @@ void SlowProgram::addLaunch(unsigned launch) {
       ends[rank.getRank()].push_back(last);
     }
   // Who comes out of a barrier comes after what was before it in any channel.
-  for (const auto &[number, meeting] : meetings)
+  for (const auto &[number, meeting] : meetings) {
+    std::vector<unsigned> before;
     for (unsigned node : meeting)
-      for (unsigned other : meeting)
-        if (other != node)
-          llvm::append_range(nodes[node].after, nodes[other].after);
+      llvm::append_range(before, nodes[node].after);
+    for (unsigned node : meeting)
+      nodes[node].after = before;
+  }
   for (unsigned rank = 0; rank < numRanks; ++rank) {
     ends[rank].push_back(owners[rank]);
     owners[rank] = nodes.size();
@@ -222,10 +240,8 @@ void SlowProgram::addWords() {
       return note("LL words that nobody reads, or more than one writes");
 }
 
-/// Finds an order of all nodes, and what comes before each in every order.
-/// Returns false if there is none.
-bool SlowProgram::close() {
-  earlier.assign(nodes.size(), llvm::BitVector(nodes.size()));
+/// Finds an order of all nodes. Returns false if there is none.
+bool SlowProgram::sort() {
   std::vector<bool> isDone(nodes.size());
   for (bool hasMoved = true; hasMoved && order.size() < nodes.size();) {
     hasMoved = false;
@@ -234,15 +250,21 @@ bool SlowProgram::close() {
             return isDone[other];
           }))
         continue;
-      for (unsigned other : nodes[i].after) {
-        earlier[i] |= earlier[other];
-        earlier[i].set(other);
-      }
       order.push_back(i);
       isDone[i] = hasMoved = true;
     }
   }
   return order.size() == nodes.size();
+}
+
+/// Finds what comes before each node in every order.
+void SlowProgram::close() {
+  earlier.assign(nodes.size(), llvm::BitVector(nodes.size()));
+  for (unsigned i : order)
+    for (unsigned other : nodes[i].after) {
+      earlier[i] |= earlier[other];
+      earlier[i].set(other);
+    }
 }
 
 void SlowProgram::findRaces() {
@@ -302,19 +324,23 @@ void SlowProgram::checkOwner(const Node &node) {
     if (collective.combining() && (content.contributors != expected ||
                                    content.isFinal != (expected.size() > 1)))
       return note("an incomplete sum in the output");
+    ends[{node.rank, chunk}] = content.tree;
   }
   for (unsigned chunk : collective.pre().chunksOf(node.rank)) {
     unsigned slot = *collective.inputSlot(node.rank, chunk);
     contents[{node.rank, Buffer::Input, 0, slot}] = {
-        node.launch, chunk, {node.rank}, false};
+        node.launch, chunk, {node.rank}, false, std::to_string(node.rank)};
   }
 }
 
 /// What a reduction makes of its operands.
 Content SlowProgram::reduce(const std::vector<Content> &operands,
                             const Transfer &transfer, unsigned chunk) {
-  Content result = {operands[0].launch, chunk, {}, false};
+  Content result = {operands[0].launch, chunk, {}, false, operands[0].tree};
   for (const Content &operand : operands) {
+    bool isLast = &operand == &operands.back();
+    if (&operand != &operands.front())
+      result.tree = slowSum(result.tree, operand.tree, isLast || !roundsOnce);
     for (unsigned rank : operand.contributors) {
       if (result.contributors.contains(rank))
         note("a contribution that counts twice");
@@ -374,4 +400,11 @@ std::optional<std::string> test::slowFault(ProgramOp program,
     if (auto fault = SlowProgram(program, collective, positions).findFault())
       return fault;
   return std::nullopt;
+}
+
+SlowTrees test::slowTrees(ProgramOp program, const Collective &collective,
+                          bool roundsOnce) {
+  return SlowProgram(program, collective, collective.chunksPerSegment(),
+                     roundsOnce)
+      .trees();
 }

@@ -19,15 +19,25 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Model/Collective.h"
 
+#include <map>
 #include <optional>
 #include <string>
 
 namespace sccl::test {
 
+/// By rank and chunk, how an output is added up, as SlowTree.h writes it.
+using SlowTrees = std::map<std::pair<unsigned, unsigned>, std::string>;
+
 /// What is wrong with `program`, which MLIR's verifier has accepted and which
 /// is to implement `collective`, or nothing. Takes the third power of the ops.
 std::optional<std::string> slowFault(coll::ProgramOp program,
                                      const Collective &collective);
+
+/// What ranks end with after one launch of `program`, which has no fault. The
+/// terms of one reduction are added one by one, or at once if the program
+/// `roundsOnce`.
+SlowTrees slowTrees(coll::ProgramOp program, const Collective &collective,
+                    bool roundsOnce);
 
 } // namespace sccl::test
 
