@@ -134,12 +134,12 @@ coll::Way sccl::wayFor(llvm::ArrayRef<coll::Way> ways, double bytes) {
 }
 
 mlir::OwningOpRef<mlir::ModuleOp> sccl::lowerAs(coll::ScheduleOp schedule,
-                                                const coll::Way &way) {
+                                                const coll::Way &way,
+                                                const LoweringOptions &base) {
   mlir::OwningOpRef<mlir::ModuleOp> module = coll::extract(schedule);
   // In one order if there is one: what it is for has no contract.
   if (failed(runPasses(*module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, optionsOf(way, LoweringOptions()),
-                    {SumOrder::Any});
+        addLowering(manager, optionsOf(way, base), {SumOrder::Any});
       })))
     return nullptr;
   return module;

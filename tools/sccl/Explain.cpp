@@ -32,6 +32,17 @@ static cl::opt<std::string> machineName(
              "pages whose boxes they are; what --picture=machine draws"),
     cl::value_desc("NAME|FILE"), cl::sub(command));
 static PictureFlags flags(command);
+static cl::opt<std::string>
+    sum("sum",
+        cl::desc("Print how element K of an output is added up, for --bytes: "
+                 "by which ranks, in which steps; of rank R or of all"),
+        cl::value_desc("K[@R]"), cl::sub(command));
+static cl::opt<Element> element("element",
+                                cl::desc("Type of the elements, for --sum"),
+                                usually(Element::F32), cl::sub(command));
+static cl::opt<SumOrder>
+    order("order", cl::desc("Order of summation of schedules, for --sum"),
+          usually(SumOrder()), cl::sub(command));
 static cl::opt<bool> contents("contents", cl::desc("Print what a plan holds"),
                               cl::sub(command));
 static cl::opt<PictureKind> picture(
@@ -85,9 +96,42 @@ static int explainPlanOnPage(const ExplainRequest &request) {
              : BadInput;
 }
 
+/// How one element is added up.
+static int explainOneSum(uint64_t bytes) {
+  std::string idle =
+      findGiven({&machineName, &picture, &trees, &output, &contents});
+  if (idle.empty())
+    idle = flags.findGiven();
+  if (!idle.empty())
+    return fail(idle + " is not for --sum");
+  if (inputs.size() != 1)
+    return fail("--sum is of one schedule or plan, and there are " +
+                llvm::Twine(inputs.size()) + " files");
+  if (std::string given = findGiven({&element, &order});
+      !given.empty() && isPlanFile(inputs.front()))
+    return fail(given + " is for schedules, and '" + inputs.front() +
+                "' is compiled already");
+  SumRequest request{inputs.front(), 0, std::nullopt, bytes, json};
+  auto [number, rank] = llvm::StringRef(sum).split('@');
+  unsigned ofRank = 0;
+  bool hasRank = llvm::StringRef(sum).contains('@');
+  if (number.getAsInteger(10, request.element) ||
+      (hasRank && rank.getAsInteger(10, ofRank)))
+    return fail("--sum is '" + sum +
+                "', expected the number of an element, "
+                "and a rank if it is one, as 17 or 17@3");
+  if (hasRank)
+    request.rank = ofRank;
+  request.lowering.element = element;
+  request.lowering.sumOrder = order;
+  return explainSum(request);
+}
+
 /// What is wrong with the options for the form that is asked for; empty if
 /// nothing is.
 static std::string findMistake() {
+  if (std::string idle = findGiven({&element, &order}); !idle.empty())
+    return idle + " is for --sum";
   bool isDrawn = picture != PictureKind::None;
   bool isFile = isDrawn || output.getNumOccurrences();
   if (json && isFile)
@@ -108,13 +152,15 @@ int driver::explainMain() {
     return explainContents();
   if (inputs.empty() && picture == PictureKind::None)
     return fail("no schedule and no plan is given; try: sccl explain --help");
-  if (std::string mistake = findMistake(); !mistake.empty())
-    return fail(mistake);
   std::optional<uint64_t> bytes = readBytes("--bytes", bytesText);
   if (!bytes)
     return BadInput;
   if (*bytes == 0)
     return fail("--bytes must be at least 1");
+  if (sum.getNumOccurrences())
+    return explainOneSum(*bytes);
+  if (std::string mistake = findMistake(); !mistake.empty())
+    return fail(mistake);
   std::optional<CostModel> model = flags.model();
   std::optional<std::vector<uint64_t>> sizes = flags.sizes();
   if (!model || !sizes)

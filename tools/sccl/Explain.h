@@ -10,6 +10,8 @@
 
 #include "Pictures.h"
 
+#include "sccl/Options/LoweringOptions.h"
+
 #include <string>
 #include <vector>
 
@@ -32,6 +34,18 @@ struct ExplainRequest {
 int explainInWords(const ExplainRequest &request);
 /// A page of HTML in the output.
 int writePage(const ExplainRequest &request);
+/// Which sum is explained.
+struct SumRequest {
+  std::string path; ///< of a plan, a folder or a file
+  uint64_t element; ///< of an output
+  std::optional<unsigned> rank;
+  uint64_t bytes; ///< of a send buffer
+  bool json;
+  /// Of a schedule that does not say how it is lowered.
+  LoweringOptions lowering = {};
+};
+/// How an element is added up, by whom, and when.
+int explainSum(const SumRequest &request);
 /// What the plan at `path` holds.
 int printContents(llvm::StringRef path, bool json);
 

@@ -56,9 +56,11 @@ inline coll::Way wayForLargest(llvm::ArrayRef<coll::Way> ways) {
 }
 
 /// A copy of the module of `schedule` with its program, lowered in this `way`,
-/// and no other. Emits an error and returns null if it cannot be lowered.
+/// and no other, and else as `base` says. Emits an error and returns null if it
+/// cannot be lowered.
 mlir::OwningOpRef<mlir::ModuleOp> lowerAs(coll::ScheduleOp schedule,
-                                          const coll::Way &way);
+                                          const coll::Way &way,
+                                          const LoweringOptions &base = {});
 /// The program of `schedule` in the pieces of `way` and their order, as a list,
 /// for engines that have connections. Whatever memory the way goes through,
 /// they have their own, so it is a push.

@@ -1,0 +1,230 @@
+//===- ExplainSum.cpp - How an element is added up ------------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AdvisedPrograms.h"
+#include "Explain.h"
+#include "Output.h"
+#include "Plans.h"
+
+#include "sccl/ABI/KernelABI.h"
+#include "sccl/Analysis/SumTrace.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
+#include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/Ways.h"
+#include "sccl/Plan/SizeTables.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace sccl;
+using namespace sccl::driver;
+
+namespace {
+/// A program, and what is said of it.
+struct SubjectProgram {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::string name;
+  bool roundsOnce; ///< see SumContract
+};
+
+/// Where an element of an output is.
+struct ElementPlace {
+  unsigned rank, chunk;
+};
+} // namespace
+
+/// What the programs of the plan at `path` were made for: all that they reduce.
+static std::optional<LoweringOptions> optionsOfPlan(llvm::StringRef path) {
+  std::optional<LoadedPlan> plan = loadPlan(path);
+  if (!plan)
+    return std::nullopt;
+  ReductionSet set;
+  for (const plan::KernelInfo &kernel : plan->view.manifest.kernels) {
+    if (Result<ElementType> type = findElementType(kernel.element))
+      set.elements.push_back(type->id);
+    if (Result<Reduction> reduction = findReduction(kernel.reduction))
+      set.reductions.push_back(*reduction);
+  }
+  LoweringOptions options;
+  restrictTo(set, options);
+  return options;
+}
+
+/// The program that is taken for the size.
+static std::optional<SubjectProgram> choose(const SumRequest &request,
+                                            const AdvisedPrograms &advised,
+                                            LoweringOptions options) {
+  unsigned number = choiceFor(advised.table, double(request.bytes))->program;
+  const std::optional<SourceProgram> &source = advised.programs[number];
+  if (!source) {
+    fail(request.path + " does not hold the schedule of program " +
+         llvm::Twine(number));
+    return std::nullopt;
+  }
+  bool roundsOnce = contractFor(options).roundsOnce;
+  SubjectProgram chosen{lowerAs(source->schedule, source->way, options),
+                        source->name + ", " + describe(source->way),
+                        roundsOnce};
+  return chosen.module ? std::optional(std::move(chosen)) : std::nullopt;
+}
+
+/// The one schedule or program of a file that says nothing of sizes.
+static std::optional<SubjectProgram> lowerOnly(const SumRequest &request,
+                                               AdvisedPrograms &files) {
+  if (files.modules.size() != 1) {
+    fail("--sum is of one schedule, and " + request.path + " has " +
+         llvm::Twine(files.modules.size()) +
+         " files that say nothing of sizes");
+    return std::nullopt;
+  }
+  SubjectProgram only{std::move(files.modules.front()), request.path,
+                      contractFor(request.lowering).roundsOnce};
+  if (failed(runPasses(*only.module, [&](mlir::OpPassManager &manager) {
+        addLowering(manager, request.lowering);
+      })))
+    return std::nullopt;
+  auto programs = only.module->getOps<coll::ProgramOp>();
+  if (llvm::hasSingleElement(programs))
+    return std::move(only);
+  fail("--sum is of one schedule or program, and " + request.path + " holds " +
+       llvm::Twine(std::distance(programs.begin(), programs.end())));
+  return std::nullopt;
+}
+
+/// The chunk that the element is in. Prints an error and returns nothing if
+/// there is no such element.
+static std::optional<ElementPlace> find(const SumRequest &request,
+                                        const Collective &collective) {
+  unsigned perSegment = collective.chunksPerSegment(), inputs = 0, rank = 0;
+  unsigned ranks = collective.numRanks();
+  for (unsigned sender = 0; sender < ranks; ++sender)
+    inputs = std::max(inputs, collective.inputSlots(sender) / perSegment);
+  if (request.rank)
+    rank = *request.rank;
+  else
+    while (rank + 1 < ranks && collective.outputSlots(rank) == 0)
+      ++rank;
+  if (rank >= ranks) {
+    fail("--sum is of rank " + llvm::Twine(rank) + ", and there are " +
+         llvm::Twine(ranks));
+    return std::nullopt;
+  }
+  uint64_t bytes = elementType(request.lowering.element).bytes;
+  uint64_t segment = request.bytes / inputs / bytes; // elements
+  uint64_t outputs = collective.outputSlots(rank) / perSegment;
+  if (request.element >= segment * outputs) {
+    fail("--sum is of element " + llvm::Twine(request.element) +
+         ", and the output of rank " + llvm::Twine(rank) + " has " +
+         llvm::Twine(segment * outputs) + " for " + formatBytes(request.bytes) +
+         " in each send buffer");
+    return std::nullopt;
+  }
+  uint64_t within = request.element % segment * bytes;
+  uint64_t slot = request.element / segment * perSegment +
+                  within / chunkStride(segment * bytes, perSegment);
+  return ElementPlace{rank, collective.post().chunksOf(rank)[slot]};
+}
+
+/// Ranks that add up alike, by the text of the tree, in the order of the first.
+static std::vector<std::pair<std::string, std::vector<unsigned>>>
+alikeOf(const coll::SumTrace &trace, const SumRequest &request,
+        bool roundsOnce) {
+  std::vector<std::pair<std::string, std::vector<unsigned>>> alike;
+  for (auto [rank, node] : trace.ends()) {
+    if (request.rank && rank != *request.rank)
+      continue;
+    std::string text = trace.toString(node, roundsOnce);
+    auto known =
+        llvm::find_if(alike, [&](auto &group) { return group.first == text; });
+    if (known == alike.end())
+      known = alike.insert(known, {text, {}});
+    known->second.push_back(rank);
+  }
+  return alike;
+}
+
+/// The additions that `ranks` end with, in the order of their steps.
+static std::vector<uint32_t> additionsFor(const coll::SumTrace &trace,
+                                          llvm::ArrayRef<unsigned> ranks) {
+  std::vector<uint32_t> all;
+  for (unsigned rank : ranks)
+    llvm::append_range(all, trace.additionsOf(trace.ends().at(rank)));
+  llvm::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  llvm::stable_sort(all, [&](uint32_t a, uint32_t b) {
+    return std::tuple(trace.node(a).step, trace.node(a).rank) <
+           std::tuple(trace.node(b).step, trace.node(b).rank);
+  });
+  return all;
+}
+
+static void print(const SumRequest &request, const SubjectProgram &subject,
+                  const coll::SumTrace &trace, unsigned chunk) {
+  if (!request.json)
+    out() << subject.name << ": element " << request.element << ", in chunk "
+          << chunk << '\n';
+  for (const auto &[tree, ranks] :
+       alikeOf(trace, request, subject.roundsOnce)) {
+    llvm::json::Array additions;
+    if (!request.json)
+      out() << "  " << tree << " on rank" << (ranks.size() > 1 ? "s " : " ")
+            << llvm::join(llvm::map_range(ranks,
+                                          [](unsigned rank) {
+                                            return std::to_string(rank);
+                                          }),
+                          ", ")
+            << '\n';
+    for (uint32_t number : additionsFor(trace, ranks)) {
+      const coll::SumTrace::Node &node = trace.node(number);
+      std::string sum = trace.toString(number, subject.roundsOnce);
+      if (request.json)
+        additions.push_back(llvm::json::Object{
+            {"step", node.step}, {"rank", node.rank}, {"sum", sum}});
+      else
+        out() << llvm::formatv("    step {0}, rank {1}: {2}\n", node.step,
+                               node.rank, sum);
+    }
+    if (request.json)
+      llvm::outs() << llvm::json::Value(llvm::json::Object{
+                          {"program", subject.name},
+                          {"element", int64_t(request.element)},
+                          {"chunk", chunk},
+                          {"ranks", llvm::json::Array(ranks)},
+                          {"tree", tree},
+                          {"additions", std::move(additions)}})
+                   << '\n';
+  }
+}
+
+int driver::explainSum(const SumRequest &request) {
+  bool isPlan = isPlanFile(request.path);
+  std::optional<LoweringOptions> options =
+      isPlan ? optionsOfPlan(request.path) : request.lowering;
+  if (!options)
+    return BadInput;
+  std::optional<AdvisedPrograms> advised =
+      isPlan ? loadPlanPrograms(request.path)
+             : loadAdvised(request.path, /*placement=*/nullptr);
+  if (!advised)
+    return BadInput;
+  std::optional<SubjectProgram> subject =
+      advised->programs.empty() ? lowerOnly(request, *advised)
+                                : choose(request, *advised, *options);
+  if (!subject)
+    return BadInput;
+  coll::ProgramOp program = *subject->module->getOps<coll::ProgramOp>().begin();
+  mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
+  if (failed(problem))
+    return BadInput;
+  const Collective &collective = problem->collective;
+  std::optional<ElementPlace> place = find(request, collective);
+  if (!place)
+    return BadInput;
+  print(request, *subject, {program, collective, place->chunk}, place->chunk);
+  return Done;
+}
