@@ -115,9 +115,11 @@ void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
   auto differs = [&](StringRef name, const LoweringOptions &options) {
     std::string orders = findOrders(module, options, check, collective);
     if (!orders.empty())
-      op.emitRemark() << "@" << op.getSymName()
-                      << " is left out, as ranks would end with different "
-                      << "bits: as " << name << ", it " << orders;
+      op.emitRemark() << "@" << op.getSymName() << " is left out, as "
+                      << (request.lowering.sumOrder.isTree()
+                              ? "sums would be in another order"
+                              : "ranks would end with different bits")
+                      << ": as " << name << ", it " << orders;
     return !orders.empty();
   };
   for (auto it = ways.begin(); it != ways.end();) {

@@ -429,10 +429,14 @@ static int compilePlanHere(PlanCompileRequest request) {
     if (failed(builder.add(*module)))
       return BadInput;
   }
-  if (!builder.hasSchedules())
-    return fail(
-        "no schedule is left: in none do all ranks reduce in the same order; "
-        "--order=any takes them all the same");
+  if (!builder.hasSchedules()) {
+    const SumOrder &order = request.plan.lowering.sumOrder;
+    return fail("no schedule is left: " +
+                (order.isTree()
+                     ? "none adds up in the order " + order.toString()
+                     : "in none do all ranks reduce in the same order") +
+                "; --order=any takes them all the same");
+  }
   plan::Plan plan = builder.finish();
   if (!reduces(plan.manifest, findOfReductions(request.given)))
     return BadInput;

@@ -90,7 +90,7 @@ static std::optional<SubjectProgram> lowerOnly(const SumRequest &request,
     return std::nullopt;
   auto programs = only.module->getOps<coll::ProgramOp>();
   if (llvm::hasSingleElement(programs))
-    return std::move(only);
+    return only;
   fail("--sum is of one schedule or program, and " + request.path + " holds " +
        llvm::Twine(std::distance(programs.begin(), programs.end())));
   return std::nullopt;
