@@ -79,13 +79,18 @@ TEST_P(Terms, areRoundedOnce) {
   }
 }
 
-/// Within the bounds for all types and reductions.
-TEST_P(Terms, ofAllTypes) {
-  std::vector<Way> all = waysFor(GetParam());
+/// Executes code for all types and reductions that `isAsked` takes, in `orders`
+/// by turns.
+static void runTypes(const std::string &chip,
+                     const std::vector<SumOrder> &orders,
+                     bool (*isAsked)(const ElementType &, Reduction)) {
+  std::vector<Way> all = waysFor(chip);
   Subject subject = directSum();
   unsigned turn = 0;
   for (const ElementType &type : elementTypes())
     for (Reduction reduction : reductions()) {
+      if (!isAsked(type, reduction))
+        continue;
       // "push" and "push table", or "ll" and "ll table", whose words carry 4
       // bytes.
       bool isLL = turn / 2 % 2 == 1 && type.bytes <= 4;
@@ -100,15 +105,34 @@ TEST_P(Terms, ofAllTypes) {
       LoweringOptions options = way.options;
       options.element = type.id;
       options.reduction = reduction;
+      options.sumOrder = orders[turn % orders.size()];
       SCOPED_TRACE(std::string(type.name) + " " + toString(reduction) + " " +
-                   way.name);
+                   way.name + " " + options.sumOrder.toString());
       std::optional<Compiled> compiled = compile(subject, options, way.target);
       ASSERT_TRUE(compiled);
+      EXPECT_EQ(compiled->plan.manifest.sumOrder, options.sumOrder.toString());
       Result<emulate::Code> code = emulate::Code::parse(compiled->text());
       ASSERT_TRUE(code) << code.error();
       Executed executed = execute(*compiled, *code, execution);
       EXPECT_TRUE(executed.isRight()) << executed.str();
     }
+}
+
+/// Within the bounds for all types and reductions.
+TEST_P(Terms, ofAllTypes) {
+  runTypes(GetParam(), {SumOrder::Same},
+           [](const ElementType &, Reduction) { return true; });
+}
+
+/// To the bit where the order makes a difference.
+TEST_P(Terms, ofFloatsByATree) {
+  runTypes(GetParam(),
+           {SumOrder::Tree, SumOrder::Left, *SumOrder::parse("ring:3"),
+            *SumOrder::parse("((((0+2)+4)+6)+((1+3)+(5+7)))")},
+           [](const ElementType &type, Reduction reduction) {
+             return type.isFloat() && reduction != Reduction::Min &&
+                    reduction != Reduction::Max;
+           });
 }
 
 /// Threads have several lines of LL words at once, then fewer, then single
