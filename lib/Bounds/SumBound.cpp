@@ -404,16 +404,6 @@ PriceProof SumPrices::proof(double factor) const {
 
 std::vector<SumShare>
 SumPrices::sharesOf(const Sum &sum, const std::vector<int64_t> &onLinks) const {
-  std::vector<std::pair<unsigned, unsigned>> ranks; // the least, and how many
-  for (uint32_t node = 0; node < sum.tree.numNodes(); ++node) {
-    if (sum.tree.isLeaf(node)) {
-      ranks.emplace_back(sum.sources[node], 1u);
-      continue;
-    }
-    auto [a, countOfA] = ranks[sum.tree.left(node)];
-    auto [b, countOfB] = ranks[sum.tree.right(node)];
-    ranks.emplace_back(std::min(a, b), countOfA + countOfB);
-  }
   std::vector<SumShare> shares;
   for (uint32_t node = 0; node < sum.tree.numNodes(); ++node)
     for (size_t link = 0; link < topology.links().size(); ++link) {
@@ -428,8 +418,8 @@ SumPrices::sharesOf(const Sum &sum, const std::vector<int64_t> &onLinks) const {
           rest[step] -= values.back();
         }
         if (std::ranges::any_of(values, [](int64_t v) { return v > 0; }))
-          shares.push_back({sum.targets[i], ranks[node].first,
-                            ranks[node].second, topology.links()[link],
+          shares.push_back({sum.targets[i], sum.sources[sum.tree.least(node)],
+                            sum.tree.size(node), topology.links()[link],
                             std::move(values)});
       }
     }

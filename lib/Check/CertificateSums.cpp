@@ -98,21 +98,13 @@ Failure certificate::spendOnSums(const Graph &graph, const SumTree &tree,
   return std::nullopt;
 }
 
-/// The nodes of `tree` by the least of `sources` below each, and how many are.
+/// The nodes of `tree` by the least of `sources`, which ascend, below each, and
+/// how many are.
 static std::map<std::pair<unsigned, unsigned>, uint32_t>
 nodesByRanks(const SumTree &tree, const std::vector<unsigned> &sources) {
   std::map<std::pair<unsigned, unsigned>, uint32_t> nodes;
-  std::vector<std::pair<unsigned, unsigned>> ranks;
-  for (uint32_t node = 0; node < tree.numNodes(); ++node) {
-    if (tree.isLeaf(node)) {
-      ranks.emplace_back(sources[node], 1u);
-    } else {
-      auto [a, countOfA] = ranks[tree.left(node)];
-      auto [b, countOfB] = ranks[tree.right(node)];
-      ranks.emplace_back(std::min(a, b), countOfA + countOfB);
-    }
-    nodes.emplace(ranks.back(), node);
-  }
+  for (uint32_t node = 0; node < tree.numNodes(); ++node)
+    nodes.emplace(std::pair(sources[tree.least(node)], tree.size(node)), node);
   return nodes;
 }
 

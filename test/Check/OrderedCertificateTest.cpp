@@ -175,20 +175,13 @@ struct RandomPrices {
     for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
       all.pre.push_back(rank);
     all.post = all.pre;
-    std::vector<std::pair<unsigned, unsigned>> names;
     for (uint32_t node = 0; node < tree.numNodes(); ++node) {
-      names.emplace_back(node, 1u);
-      if (!tree.isLeaf(node)) {
-        auto left = names[tree.left(node)], right = names[tree.right(node)];
-        names[node] = {std::min(left.first, right.first),
-                       left.second + right.second};
-      }
       for (unsigned link = 0; link < onLinks.size(); ++link) {
         std::vector<int64_t> rest = onLinks[link];
         for (unsigned target : all.post) {
           SumShare share{target,
-                         names[node].first,
-                         names[node].second,
+                         tree.least(node),
+                         tree.size(node),
                          topology.links()[link],
                          {}};
           for (int64_t &left : rest) {

@@ -63,6 +63,10 @@ public:
   uint32_t parent(uint32_t node) const { return nodes[node].parent; }
   /// The other child of its parent; `node` must not be the root.
   uint32_t sibling(uint32_t node) const;
+  /// The number of leaves below `node`, and the least of them: no two nodes
+  /// have both in common.
+  unsigned size(uint32_t node) const { return nodes[node].size; }
+  uint32_t least(uint32_t node) const { return nodes[node].least; }
   /// The most additions that a leaf goes through: with u the unit roundoff, a
   /// sum is wrong by at most depth * u * (sum of |x_i|), to first order.
   unsigned depth() const;
