@@ -18,6 +18,7 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Exchange/Chakra.h"
 #include "sccl/Exchange/NcclGraph.h"
+#include "sccl/Exchange/PointToPoint.h"
 #include "sccl/Exchange/UnevenCut.h"
 #include "sccl/Pipelines/InputFile.h"
 #include "sccl/Pipelines/Ways.h"
@@ -38,7 +39,7 @@ static cl::opt<std::string> input(cl::Positional,
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string> output(cl::Positional,
                                    cl::desc("OUT.mlir|OUT.xml|OUT.json|"
-                                            "OUT.graph.xml|OUT.et"),
+                                            "OUT.graph.xml|OUT.et|OUT.py"),
                                    cl::Required, cl::sub(command));
 static MscclFlags mscclFlags(command);
 static cl::opt<std::string>
@@ -95,6 +96,9 @@ static bool isGraphFile(llvm::StringRef path) {
   return path.ends_with(".graph.xml");
 }
 static bool isTraceFile(llvm::StringRef path) { return path.ends_with(".et"); }
+static bool isSourceFile(llvm::StringRef path) {
+  return exchange::pointToPointForm({path.data(), path.size()}).has_value();
+}
 static bool isModule(llvm::StringRef path) { return path.ends_with(".mlir"); }
 
 static std::optional<exchange::MscclppExportOptions>
@@ -243,6 +247,29 @@ static int exportTraces(coll::ScheduleOp op, const Subject &subject,
   return Done;
 }
 
+/// What source code says of itself.
+static std::vector<std::string> headOf(coll::ScheduleOp op,
+                                       const Subject &subject) {
+  Schedule schedule = coll::importSchedule(op);
+  std::vector<std::string> lines{llvm::formatv(
+      "{0} of {1} ranks: schedule {2} for {3} in {4} steps, of {5} chunks.",
+      subject.collective.name(), subject.collective.numRanks(), subject.name,
+      op.getTopology(), schedule.steps.size(), subject.collective.chunks())};
+  if (subject.way.pieces > 1)
+    lines.push_back("Chunks are cut into " +
+                    std::to_string(subject.way.pieces) + " pieces.");
+  for (const SizedTime &time : subject.way.bestAt) {
+    std::string line =
+        llvm::formatv("{0} to send by libsccl: {1:F1} us are predicted",
+                      formatBytes(time.bytes), double(time.nanoseconds) * 1e-3);
+    if (time.bound != 0)
+      line += llvm::formatv(", no program takes less than {0:F1}",
+                            double(time.bound) * 1e-3);
+    lines.push_back(line + ".");
+  }
+  return lines;
+}
+
 static int exportSchedule(coll::ScheduleOp op) {
   mlir::FailureOr<coll::Problem> problem = coll::importProblem(op);
   std::optional<uint64_t> size = readSize();
@@ -258,6 +285,13 @@ static int exportSchedule(coll::ScheduleOp op) {
       return BadInput;
     if (isTraceFile(output))
       return exportTraces(op, *subject, *size);
+    if (auto form = exchange::pointToPointForm(output))
+      return writeFile(output,
+                       exchange::toPointToPoint(
+                           subject->collective, coll::importSchedule(op),
+                           subject->program, headOf(op, *subject), *form))
+                 ? Done
+                 : BadInput;
     bool isPlan = llvm::StringRef(output).ends_with(".json");
     text = isPlan ? planText(*subject) : algorithmText(*subject);
   }
@@ -329,7 +363,8 @@ static std::string findIdleOption() {
   look(readsFile || isXml, mscclFlags.findGiven());
   look(isXml || isPlan, findGiven({&protocol, &minBytes, &maxBytes}));
   look(isPlan, findGiven({&inPlace, &ranksPerBox}));
-  look(isTrace || isXml || isPlan, findGiven({&bytes, &pieces}));
+  look(isTrace || isXml || isPlan || isSourceFile(to),
+       findGiven({&bytes, &pieces}));
   look(isGraph, findGiven({&ringSpeed}));
   return idle;
 }
@@ -341,7 +376,8 @@ int driver::convertMain() {
   if (cut.getNumOccurrences() && !isAlgorithm)
     return fail("--cut is for a schedule that becomes an .xml or .json");
   bool readsModule = isModule(input), writesModule = isModule(output);
-  bool writesOther = isAlgorithmFile(output) || isTraceFile(output);
+  bool writesOther =
+      isAlgorithmFile(output) || isTraceFile(output) || isSourceFile(output);
   if (readsModule ? writesOther
                   : isAlgorithmFile(input) && (writesOther || writesModule))
     return convertInput();
@@ -351,5 +387,5 @@ int driver::convertMain() {
                           {Mlir, Msccl, Mscclpp, FileKind::Teccl, Forest}))
     return BadInput;
   return fail("expected a schedule in .mlir, .xml or .json and the name of "
-              "another one, or an .et");
+              "another one, an .et or a .py");
 }

@@ -1,0 +1,21 @@
+//===- EmittedCode.h - Code that executes point-to-point programs *- C++ -*-==//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What lib/Exchange/Emitted holds, as the build found it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_EXCHANGE_EMITTEDCODE_H
+#define SCCL_LIB_EXCHANGE_EMITTEDCODE_H
+
+namespace sccl::exchange::emitted {
+
+const char *torchP2P(); ///< torch_p2p.py
+
+} // namespace sccl::exchange::emitted
+
+#endif // SCCL_LIB_EXCHANGE_EMITTEDCODE_H
