@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "sccl/Model/Instance.h"
+#include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/RanksByChunk.h"
 
 #include <algorithm>
@@ -114,7 +115,8 @@ static std::optional<Error> checkReductions(const Topology &topology,
 }
 
 Result<Instance> Instance::make(Topology topology, Collective collective,
-                                unsigned steps, unsigned rounds) {
+                                unsigned steps, unsigned rounds,
+                                SumOrder order) {
   if (topology.numRanks() != collective.numRanks())
     return Error{"topology '" + topology.name() + "' has " +
                  std::to_string(topology.numRanks()) +
@@ -135,5 +137,8 @@ Result<Instance> Instance::make(Topology topology, Collective collective,
     if (error)
       return *error;
   }
-  return Instance{std::move(topology), std::move(collective), steps, rounds};
+  if (std::optional<Error> error = checkTrees(collective, order))
+    return *error;
+  return Instance{std::move(topology), std::move(collective), steps, rounds,
+                  std::move(order)};
 }

@@ -120,7 +120,7 @@ Collective CanonicalNumbers::of(const Collective &collective) const {
 
 Instance CanonicalNumbers::of(const Instance &instance) const {
   return {of(instance.topology), of(instance.collective), instance.steps,
-          instance.rounds};
+          instance.rounds, instance.order};
 }
 
 /// Roots come first in their groups.

@@ -51,10 +51,13 @@ private:
   std::vector<unsigned> given; ///< by canonical rank
 };
 
-/// What `solve` finds for the canonical instance, as an outcome of `given`.
+/// What `solve` finds for the canonical instance, as an outcome of `given`. A
+/// tree of additions is one over the numbers that were given.
 template <typename Solve>
 Outcome solveCanonically(const Instance &given, Solve solve) {
-  CanonicalNumbers numbers(given.topology, given.collective);
+  CanonicalNumbers numbers;
+  if (!given.hasOrder())
+    numbers = CanonicalNumbers(given.topology, given.collective);
   Instance canonical = numbers.of(given);
   Outcome outcome = solve(canonical);
   if (auto *satisfied = std::get_if<Satisfied>(&outcome))

@@ -10,6 +10,7 @@
 #include "Solver/Constants.h"
 
 #include "sccl/Check/ScheduleChecker.h"
+#include "sccl/Model/OrderCheck.h"
 
 #include <algorithm>
 
@@ -34,6 +35,9 @@ void sccl::checkAnswer(const Instance &instance, SynthesisResult &result) {
   else if (schedule.rounds() != instance.rounds)
     complaint = "it has " + std::to_string(schedule.rounds()) +
                 " rounds, R is " + std::to_string(instance.rounds);
+  else if (auto error =
+               checkOrder(instance.collective, schedule, instance.order))
+    complaint = error->message;
   if (!complaint.empty())
     result.outcome =
         Failed{"engine " + result.engine +

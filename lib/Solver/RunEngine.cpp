@@ -59,7 +59,10 @@ static std::string listKinds(const std::vector<CollectiveKind> &kinds) {
 }
 
 static std::string refuseCollective(const EngineTraits &traits,
-                                    const Collective &collective) {
+                                    const Instance &instance) {
+  const Collective &collective = instance.collective;
+  if (instance.hasOrder() && !traits.takesOrders)
+    return "sums in any order only, got the order " + instance.order.toString();
   std::string what;
   if (!traits.kinds.empty()) {
     if (std::ranges::count(traits.kinds, collective.kind()) == 0)
@@ -86,7 +89,7 @@ static std::string refuseTopology(const EngineTraits &traits,
 }
 
 std::string SolverBackend::whyNot(const Instance &instance) const {
-  std::string refusal = refuseCollective(traits(), instance.collective);
+  std::string refusal = refuseCollective(traits(), instance);
   if (refusal.empty())
     refusal = refuseTopology(traits(), instance.topology);
   return refusal.empty() ? "" : std::string(name()) + " takes " + refusal;

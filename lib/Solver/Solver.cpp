@@ -13,6 +13,7 @@
 #include "Solver/Constants.h"
 #include "Windows.h"
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/RanksByChunk.h"
 #include "sccl/Solver/Makers.h"
 
@@ -144,6 +145,8 @@ static std::string malformed(const Instance &instance) {
     return "the instance has " + std::to_string(instance.rounds) +
            " rounds, at least one for each of its " +
            std::to_string(instance.steps) + " steps is needed";
+  if (auto error = checkTrees(instance.collective, instance.order))
+    return error->message;
   return "";
 }
 

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Tries every partial sum on every link in every step, for one chunk on up to
-// four ranks. A rank holds a set of sets of contributions; to hold more is
-// never worse, so nothing is forgotten.
+// four ranks; where the order of additions is a tree, every node. A rank holds
+// a set of sets of contributions; to hold more is never worse, so nothing is
+// forgotten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,10 @@ namespace sccl::test {
 class ExhaustiveSums {
 public:
   explicit ExhaustiveSums(const Instance &instance)
-      : instance(instance), numRanks(instance.topology.numRanks()) {}
+      : instance(instance), numRanks(instance.topology.numRanks()) {
+    if (instance.hasOrder())
+      allowed = nodesOf(instance);
+  }
 
   bool exists() {
     State state(numRanks);
@@ -38,13 +42,29 @@ private:
   using Held = uint32_t;
   using State = std::vector<Held>; ///< by rank
 
-  /// With all disjoint unions.
-  static Held close(Held held) {
+  /// The nodes of the tree.
+  static Held nodesOf(const Instance &instance) {
+    std::vector<unsigned> ranks = instance.collective.pre().ranksOf(0);
+    SumTree tree = *instance.order.treeOf(unsigned(ranks.size()));
+    std::vector<unsigned> sums(tree.numNodes());
+    Held nodes = 0;
+    for (uint32_t node = 0; node < tree.numNodes(); ++node) {
+      sums[node] = tree.isLeaf(node)
+                       ? 1u << ranks[node]
+                       : sums[tree.left(node)] | sums[tree.right(node)];
+      nodes |= Held(1) << sums[node];
+    }
+    return nodes;
+  }
+
+  /// With all disjoint unions that may be.
+  Held close(Held held) const {
     for (Held before = 0; before != held;) {
       before = held;
       for (unsigned a = 1; a < 16; ++a)
         for (unsigned b = 1; b < 16; ++b)
-          if ((held >> a & 1) && (held >> b & 1) && (a & b) == 0)
+          if ((held >> a & 1) && (held >> b & 1) && (a & b) == 0 &&
+              (allowed >> (a | b) & 1))
             held |= Held(1) << (a | b);
     }
     return held;
@@ -94,6 +114,7 @@ private:
 
   const Instance &instance;
   const unsigned numRanks;
+  Held allowed = ~Held(0);
   std::set<std::tuple<unsigned, unsigned, State>> seen;
 };
 

@@ -9,6 +9,7 @@
 #define SCCL_MODEL_INSTANCE_H
 
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/SumTree.h"
 #include "sccl/Model/Topology.h"
 
 namespace sccl {
@@ -21,15 +22,23 @@ struct Instance {
   Collective collective;
   unsigned steps;
   unsigned rounds;
+  /// Of additions. Where it is a tree, each value that is sent or that a rank
+  /// ends with must be the sum of a node (see checkOrder); any and same are
+  /// left to programs.
+  SumOrder order = {};
+
+  /// Whether the order of additions is a given tree.
+  bool hasOrder() const { return order.isTree() && collective.combining(); }
 
   /// Largest S and R accepted.
   static constexpr unsigned maxRounds = 1u << 20;
 
   /// Checks what no solver needs to be asked: equal numbers of ranks, at least
-  /// one step, rounds >= steps, and a path for every chunk to every rank that
-  /// must get it.
+  /// one step, rounds >= steps, a path for every chunk to every rank that must
+  /// get it, and a tree of `order` for all that contribute.
   static Result<Instance> make(Topology topology, Collective collective,
-                               unsigned steps, unsigned rounds);
+                               unsigned steps, unsigned rounds,
+                               SumOrder order = {});
 };
 
 } // namespace sccl

@@ -112,6 +112,8 @@ struct EngineTraits {
   bool isReference = false;
   /// Better asked about the parts of a reduction first.
   bool prefersParts = false;
+  /// Takes a tree as the order of additions.
+  bool takesOrders = false;
   /// Look at `SolverOptions::seed`, and at `memoryMiB`.
   bool hasSeed = false, limitsMemory = false;
 };

@@ -11,7 +11,9 @@
 // them, so that an instance without schedules is refuted in the end. As in
 // SatBackend.cpp, turns are measured in conflicts, not time.
 //
-// Schedules with one running sum for each rank and chunk are looked for first.
+// Where the order of additions is a tree, there is one formula
+// (OrderedSumEncoding.h), and only symmetries of the tree count. Else,
+// schedules with one running sum for each rank and chunk are looked for first.
 // Those with several partial sums (PartialSumEncoding.h) are tried when there
 // is none of these, or they have taken long. Only where both are refuted, or
 // the second cannot be better, there is no schedule at all.
@@ -20,7 +22,7 @@
 
 #include "Optimize/Sat.h"
 
-#include "PartialSumEncoding.h"
+#include "OrderedSumEncoding.h"
 #include "Solver/Backends.h"
 #include "Solver/CanonicalInstance.h"
 #include "Solver/Constants.h"
@@ -52,7 +54,8 @@ public:
   DirectRun(const Instance &instance, const SolverOptions &options,
             const Deadline &deadline)
       : instance(instance), options(options), deadline(deadline),
-        hasSums(PartialSumEncoding::mayMatter(instance)) {}
+        hasSums(instance.hasOrder() ||
+                PartialSumEncoding::mayMatter(instance)) {}
 
   Outcome answer();
 
@@ -138,6 +141,10 @@ DirectRun::Groups DirectRun::listGroups() const {
   Groups all;
   if (ContributionEncoding::actsOn(instance.collective)) {
     all = freeSubgroups(instance.topology, tuned::mostGroupElements());
+    if (instance.hasOrder())
+      std::erase_if(all, [&](const std::vector<Permutation> &group) {
+        return !OrderedSumEncoding::preserves(group, instance);
+      });
   } else {
     Permutation identity(instance.topology.numRanks());
     std::iota(identity.begin(), identity.end(), 0u);
@@ -162,8 +169,10 @@ DirectRun::Groups DirectRun::listGroups() const {
 }
 
 void DirectRun::planSearches() {
-  // Whatever else is tried, the complete search is the first to get memory.
   uint64_t budget = variableBudget();
+  if (instance.hasOrder())
+    return planSumSearches(listGroups(), budget);
+  // Whatever else is tried, the complete search is the first to get memory.
   uint64_t complete = ContributionEncoding::numVariables(instance, 1);
   bool isCompletePossible = complete <= budget;
   if (isCompletePossible)
@@ -182,12 +191,11 @@ void DirectRun::planSearches() {
     planSumSearches(groups, budget);
 }
 
-/// Likewise, with several partial sums: what can be written first.
+/// Those with several partial sums, or by a tree: what can be written first.
 void DirectRun::planSumSearches(const Groups &groups, uint64_t budget) {
   auto planIfPossible = [&](const std::vector<Permutation> &group,
                             PartialSumEncoding::Form form) {
-    uint64_t variables =
-        PartialSumEncoding::numVariables(instance, group.size(), form);
+    uint64_t variables = numVariables(instance, group.size(), form);
     if (variables > budget)
       return;
     budget -= variables;
@@ -215,12 +223,8 @@ void DirectRun::prepare(Search &search) {
   search.solver = std::make_unique<SatSolver>(
       deadline, options.seed,
       search.isComplete() ? SatAim::Any : SatAim::Models);
-  if (search.form)
-    search.encoding = std::make_unique<PartialSumEncoding>(
-        instance, search.group, *search.solver, *search.form);
-  else
-    search.encoding = std::make_unique<ContributionEncoding>(
-        instance, search.group, *search.solver);
+  search.encoding = createContributionEncoding(instance, search.group,
+                                               *search.solver, search.form);
   search.encoding->encode([this] { return stop() || outOfMemory(); });
 }
 
@@ -234,7 +238,7 @@ static void drop(Search &search) {
 bool DirectRun::isDue(const Search &search, uint64_t conflicts) const {
   if (search.isOver)
     return false;
-  if (!search.form || isRunningSumRefuted)
+  if (!search.form || isRunningSumRefuted || instance.hasOrder())
     return true;
   return conflicts >= tuned::oneSumConflicts();
 }
@@ -294,11 +298,10 @@ Unknown DirectRun::tooLarge() const {
   if (memoryExceeded)
     return {"out of memory (limit " + std::to_string(memoryLimitMiB()) +
             " MiB)"};
-  uint64_t variables =
-      isRunningSumRefuted
-          ? PartialSumEncoding::numVariables(
-                instance, 1, PartialSumEncoding::completeForm(instance))
-          : ContributionEncoding::numVariables(instance, 1);
+  std::optional<PartialSumEncoding::Form> form;
+  if (isRunningSumRefuted)
+    form = PartialSumEncoding::completeForm(instance);
+  uint64_t variables = numVariables(instance, 1, form);
   std::string size = std::to_string(variables) + " variables";
   if (options.memoryMiB && variables <= maxVariables)
     return {"out of memory (limit " + std::to_string(options.memoryMiB) +
@@ -339,6 +342,7 @@ public:
                        .takesReductions = true,
                        .refutes = true,
                        .decides = true,
+                       .takesOrders = true,
                        .hasSeed = true,
                        .limitsMemory = true}) {}
 

@@ -111,17 +111,17 @@ static uint64_t resourcesOf(const z3::solver &solver) {
 /// Schedules with one running sum for each rank and chunk first, then those
 /// with several partial sums, if these may be of use.
 Outcome Z3Run::answer() {
-  Outcome outcome = answerWith(std::nullopt);
-  if (!std::holds_alternative<Unsatisfiable>(outcome) ||
-      !PartialSumEncoding::mayMatter(instance))
-    return outcome;
-  for (Form form : {Form(PartialSumEncoding::Form()),
-                    Form(PartialSumEncoding::completeForm(instance))}) {
-    outcome = answerWith(form);
-    if (!std::holds_alternative<Unsatisfiable>(outcome))
-      break;
+  bool hasRunningSums = !instance.hasOrder();
+  if (hasRunningSums) {
+    Outcome outcome = answerWith(std::nullopt);
+    if (!std::holds_alternative<Unsatisfiable>(outcome) ||
+        !PartialSumEncoding::mayMatter(instance))
+      return outcome;
   }
-  if (auto *unknown = std::get_if<Unknown>(&outcome))
+  Outcome outcome = answerWith(PartialSumEncoding::Form());
+  if (std::holds_alternative<Unsatisfiable>(outcome))
+    outcome = answerWith(PartialSumEncoding::completeForm(instance));
+  if (auto *unknown = std::get_if<Unknown>(&outcome); unknown && hasRunningSums)
     unknown->reason = PartialSumEncoding::besideRunningSums(
         deadline.isOver() ? deadline.reason() : unknown->reason);
   return outcome;
@@ -223,6 +223,7 @@ public:
                        .decides = true,
                        .isReference = true,
                        .prefersParts = true,
+                       .takesOrders = true,
                        .hasSeed = true,
                        .limitsMemory = true}) {}
 

@@ -13,7 +13,7 @@
 #ifndef SCCL_LIB_SOLVER_Z3_Z3ENCODING_H
 #define SCCL_LIB_SOLVER_Z3_Z3ENCODING_H
 
-#include "Solver/Sat/PartialSumEncoding.h"
+#include "Solver/Sat/OrderedSumEncoding.h"
 
 #include "sccl/Model/Instance.h"
 #include "sccl/Model/Schedule.h"

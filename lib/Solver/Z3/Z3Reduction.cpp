@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The formulas of ContributionEncoding.h and PartialSumEncoding.h, clause by
-// clause.
+// The formulas of lib/Solver/Sat, clause by clause.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +25,7 @@ public:
       : instance(instance), context(context), form(form), clause(context) {}
 
   uint64_t plan(uint64_t, const StopFunction &) override {
-    return form ? PartialSumEncoding::numVariables(instance, 1, *form)
-                : ContributionEncoding::numVariables(instance, 1);
+    return numVariables(instance, 1, form);
   }
 
   void encode(z3::solver &theSolver, const StopFunction &stop) override {
@@ -35,11 +33,7 @@ public:
     Permutation identity(instance.topology.numRanks());
     std::iota(identity.begin(), identity.end(), 0u);
     std::vector<Permutation> group = {identity};
-    if (form)
-      encoding =
-          std::make_unique<PartialSumEncoding>(instance, group, *this, *form);
-    else
-      encoding = std::make_unique<ContributionEncoding>(instance, group, *this);
+    encoding = createContributionEncoding(instance, group, *this, form);
     encoding->encode(stop);
   }
 
