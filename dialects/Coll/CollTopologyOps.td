@@ -263,12 +263,16 @@ def Coll_SynthesizeOp : Coll_Op<"synthesize", [
     per send buffer (C), `steps` steps (S) and `rounds` rounds in all (R). The
     pass `coll-synthesize-schedule` replaces the op by a `coll.schedule` of the
     same name. `root` is the root rank of broadcast, gather, reduce and scatter.
+    With a tree as `sum_order`, the schedule adds up by it, and has a way that
+    says so.
 
     **Constraints**
     - (synthesize_c1) the topology and the collective exist;
     - (synthesize_c2) the collective exists for these ranks, chunks and root;
     - (synthesize_c3) `rounds` is at least `steps`, and every chunk has a path
-      to each rank that must get it.
+      to each rank that must get it;
+    - (synthesize_c4) `sum_order` is an order of summation, with a tree for the
+      ranks that contribute.
 
     ```mlir
     coll.topology @pair ranks = 2 {
@@ -282,11 +286,11 @@ def Coll_SynthesizeOp : Coll_Op<"synthesize", [
                        Coll_CollectiveRef:$collective,
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root, I32Attr:$steps,
-                       I32Attr:$rounds);
+                       I32Attr:$rounds, OptionalAttr<StrAttr>:$sum_order);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
     `chunks` `=` $chunks (`root` `=` $root^)? `steps` `=` $steps
-    `rounds` `=` $rounds attr-dict
+    `rounds` `=` $rounds (`sum_order` `=` $sum_order^)? attr-dict
   }];
 }
 

@@ -72,15 +72,9 @@ struct SynthesizeSchedulePass
   }
 
   LogicalResult replace(SynthesizeOp op) {
-    FailureOr<Problem> problem = importProblem(op);
-    if (failed(problem))
+    FailureOr<Instance> instance = importInstance(op);
+    if (failed(instance))
       return failure();
-    Collective collective = problem->collective;
-    Result<Instance> instance =
-        Instance::make(std::move(problem->topology), collective, op.getSteps(),
-                       op.getRounds());
-    if (!instance)
-      return op.emitOpError(instance.error());
     Outcome outcome = synthesize(*instance, solverOptions, engineName).outcome;
     if (auto *unsat = std::get_if<Unsatisfiable>(&outcome))
       return op.emitOpError() << "is unsatisfiable: " << unsat->reason;
@@ -95,9 +89,12 @@ struct SynthesizeSchedulePass
     if (!certificate)
       return op.emitOpError() << "has no certificate: " << certificate.error();
     OpBuilder builder(op);
+    std::vector<Way> ways;
+    if (instance->hasOrder())
+      ways.push_back({.sumOrder = instance->order});
     exportSchedule(builder, op.getLoc(), op.getSymName(), op.getTopology(),
-                   collective, std::get<Satisfied>(outcome).schedule,
-                   *certificate);
+                   instance->collective, std::get<Satisfied>(outcome).schedule,
+                   *certificate, ways);
     op.erase();
     return success();
   }

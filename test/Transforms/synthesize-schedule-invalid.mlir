@@ -20,3 +20,19 @@ coll.topology @bus ranks = 3 {
 }
 // expected-error @+1 {{'coll.synthesize' op is unsatisfiable: }}
 coll.synthesize @too_few_rounds of broadcast on @bus chunks = 1 root = 0 steps = 1 rounds = 1
+
+// -----
+
+// Sums of neighbours leave no link idle, and take four rounds.
+coll.topology @ring4 ranks = 4 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 1 -> 2 bandwidth = 1
+  coll.link 2 -> 3 bandwidth = 1
+  coll.link 3 -> 0 bandwidth = 1
+  coll.link 1 -> 0 bandwidth = 1
+  coll.link 2 -> 1 bandwidth = 1
+  coll.link 3 -> 2 bandwidth = 1
+  coll.link 0 -> 3 bandwidth = 1
+}
+// expected-error @+1 {{'coll.synthesize' op is unsatisfiable: refuted by z3}}
+coll.synthesize @no_such_tree of reduce_scatter on @ring4 chunks = 8 steps = 2 rounds = 3 sum_order = "tree"

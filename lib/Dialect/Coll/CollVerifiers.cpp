@@ -89,15 +89,7 @@ LogicalResult CollectiveOp::verifyRegions() {
 }
 
 LogicalResult SynthesizeOp::verifySymbolUses(SymbolTableCollection &) {
-  FailureOr<Problem> problem = importProblem(*this); // synthesize_c1-c2
-  if (failed(problem))
-    return failure();
-  Result<Instance> instance =
-      Instance::make(std::move(problem->topology),
-                     std::move(problem->collective), getSteps(), getRounds());
-  if (!instance) // synthesize_c3
-    return emitOpError(instance.error());
-  return success();
+  return importInstance(*this); // synthesize_c1-c4
 }
 
 //===----------------------------------------------------------------------===//

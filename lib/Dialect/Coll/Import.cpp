@@ -388,15 +388,31 @@ template <typename OpTy> static FailureOr<Problem> importProblemOf(OpTy op) {
   return Problem{std::move(*topology), std::move(*collective)};
 }
 
-FailureOr<Problem> coll::importProblem(SynthesizeOp op) {
-  if (failed(verifyNotNegative(
-          op, {{"steps", op.getSteps()}, {"rounds", op.getRounds()}})))
-    return failure();
-  return importProblemOf(op);
-}
 FailureOr<Problem> coll::importProblem(ScheduleOp op) {
   return importProblemOf(op);
 }
 FailureOr<Problem> coll::importProblem(ProgramOp op) {
   return importProblemOf(op);
+}
+
+FailureOr<Instance> coll::importInstance(SynthesizeOp op) {
+  if (failed(verifyNotNegative(
+          op, {{"steps", op.getSteps()}, {"rounds", op.getRounds()}})))
+    return failure();
+  FailureOr<Problem> problem = importProblemOf(op);
+  if (failed(problem))
+    return failure();
+  SumOrder order;
+  if (std::optional<StringRef> text = op.getSumOrder()) {
+    Result<SumOrder> asked = SumOrder::parse(*text);
+    if (!asked)
+      return op.emitOpError("has a sum_order that is none: ") << asked.error();
+    order = *asked;
+  }
+  Result<Instance> instance = Instance::make(
+      std::move(problem->topology), std::move(problem->collective),
+      op.getSteps(), op.getRounds(), std::move(order));
+  if (!instance)
+    return op.emitOpError(instance.error());
+  return std::move(*instance);
 }

@@ -115,3 +115,17 @@ coll.topology @lonely ranks = 1 {
 }
 // expected-error @+1 {{'coll.synthesize' op root is -1, expected at least 0}}
 coll.synthesize @synthesize_c2_negative_root of broadcast on @lonely chunks = 1 root = -1 steps = 1 rounds = 1
+
+// -----
+
+coll.topology @lonely ranks = 1 {
+}
+// expected-error @+1 {{'coll.synthesize' op has a sum_order that is none: unknown order of summation 'trees'}}
+coll.synthesize @synthesize_c4_no_order of all_reduce on @lonely chunks = 1 steps = 1 rounds = 1 sum_order = "trees"
+
+// -----
+
+coll.topology @lonely ranks = 1 {
+}
+// expected-error @+1 {{'coll.synthesize' op the tree of additions is of 2 ranks, and 1 contribute}}
+coll.synthesize @synthesize_c4_other_ranks of all_reduce on @lonely chunks = 1 steps = 1 rounds = 1 sum_order = "(0+1)"

@@ -15,8 +15,8 @@
 #define SCCL_DIALECT_COLL_IMPORTEXPORT_H
 
 #include "sccl/Dialect/Coll/Way.h"
+#include "sccl/Model/Instance.h"
 #include "sccl/Model/OrderedSums.h"
-#include "sccl/Model/Topology.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -67,9 +67,10 @@ struct Problem {
 };
 /// Looks up what `op` names and builds both. Emits an error on `op` and fails
 /// if a symbol is missing, or the collective does not exist for these numbers.
-mlir::FailureOr<Problem> importProblem(SynthesizeOp op);
 mlir::FailureOr<Problem> importProblem(ScheduleOp op);
 mlir::FailureOr<Problem> importProblem(ProgramOp op);
+/// Likewise all that `op` asks for; fails also where Instance::make does.
+mlir::FailureOr<Instance> importInstance(SynthesizeOp op);
 
 /// Creates the ops at the builder's insertion point. The name of a topology
 /// becomes its symbol, with characters that read badly in IR replaced.
