@@ -163,25 +163,31 @@ void FrontierSearch::glance() {
       [&](unsigned steps) { return searches[steps].glance(knownAt(steps)); });
 }
 
-/// Engines know of no order of additions, so they are not asked where there is
-/// one.
+/// Few makers keep an order; engines find a little more, at once or not at all.
 void FrontierSearch::searchOrdered() {
+  bool hasMakers = options.engine == "auto" && !options.k;
   state.bounds.find(options.probeWork);
   for (unsigned steps = 1; steps <= options.maxSteps; ++steps) {
-    if (!problem.deadline.isOver() && !state.isReached(steps))
+    if (hasMakers && !problem.deadline.isOver() && !state.isReached(steps))
       add(treeSums.at(steps, knownAt(steps)));
-    if (state.points.pointOf(steps) && !state.isSettled(steps))
-      state.bounds.strengthenSums(steps, *knownAt(steps), treeSums.prices(),
-                                  tuned::sumBoundWork());
+    bool isNew = state.points.pointOf(steps) != nullptr;
+    if (isNew && !state.isSettled(steps))
+      state.bounds.strengthenSums(steps, *knownAt(steps), treeSums.prices());
     // Bounds of any order are seldom met, so little is spent on them.
+    uint64_t little = tuned::firstCandidateWork();
     if (knownAt(steps) && !state.isSettled(steps))
-      state.bounds.strengthen(steps, *knownAt(steps),
-                              2 * tuned::firstCandidateWork());
+      state.bounds.strengthen(steps, *knownAt(steps), 2 * little);
+    StepSearch::Effort all{effort(steps, options.probeWork)};
+    StepSearch::Effort some{little / 4, 1, 0, /*isOfSteps=*/true};
+    bool isWorth = !hasMakers || (isNew && !problem.hasManyRanks());
+    if (isWorth && !state.isSettled(steps) && !problem.deadline.isOver())
+      add(searches[steps].run(state.bounds.at(steps), knownAt(steps),
+                              hasMakers ? some : all));
     report(/*isOver=*/false);
   }
   if (!state.points.all().empty())
     state.bounds.strengthenSumsOfAny(
-        state.points.all().rbegin()->second.bandwidth(), tuned::sumBoundWork());
+        state.points.all().rbegin()->second.bandwidth());
 }
 
 /// Trees have as many chunks as their fractions need. Where engines are quick,
@@ -481,9 +487,8 @@ Result<Frontier> sccl::searchFrontier(
   if (std::optional<Error> error = checkOptions(options, *smallest))
     return *error;
   // Finds out whether every chunk has a path to its destinations.
-  Result<Instance> reachable = Instance::make(topology, *smallest, 1, 1);
-  if (!reachable)
-    return Error{reachable.error()};
+  if (auto instance = Instance::make(topology, *smallest, 1, 1); !instance)
+    return Error{instance.error()};
   if (needsNothing(*smallest)) {
     Frontier frontier = withoutSends(*smallest);
     if (progress)

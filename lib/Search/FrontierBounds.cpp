@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FrontierBounds.h"
+#include "Search/Constants.h"
 
 #include "sccl/Bounds/SumBound.h"
 
@@ -85,25 +86,24 @@ void FrontierBounds::strengthen(unsigned steps, const Rational &known,
 }
 
 void FrontierBounds::strengthenSums(unsigned steps, const Rational &known,
-                                    const std::vector<double> &prices,
-                                    uint64_t work) {
+                                    const std::vector<double> &prices) {
   if (prices.empty() || problem.deadline.isOver())
     return;
   Result<LowerBound> bound = sumBound(
       problem.given.topology, problem.given.smallest, problem.options.order,
-      steps, prices, known, problem.limitsOf(work));
+      steps, prices, known, problem.limitsOf(tuned::sumBoundWork()));
   if (bound && (!bounds[steps] || *bounds[steps]->value < *bound->value))
     bounds[steps] = std::make_shared<LowerBound>(std::move(*bound));
 }
 
-void FrontierBounds::strengthenSumsOfAny(const Rational &known, uint64_t work) {
+void FrontierBounds::strengthenSumsOfAny(const Rational &known) {
   if ((forAny && known <= *forAny->value) || problem.deadline.isOver())
     return;
   const Topology &topology = problem.given.topology;
   Result<LowerBound> bound =
       sumBound(topology, problem.given.smallest, problem.options.order,
                std::nullopt, std::vector<double>(topology.limits().size(), 1.0),
-               known, problem.limitsOf(work));
+               known, problem.limitsOf(tuned::sumBoundWork()));
   if (!bound || (forAny && *bound->value <= *forAny->value))
     return;
   forAny = std::make_shared<LowerBound>(std::move(*bound));

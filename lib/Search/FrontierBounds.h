@@ -36,9 +36,9 @@ public:
   /// Where the order of additions is given: tries the prices of limits at which
   /// trees of `steps` steps were packed, for a bound under that order.
   void strengthenSums(unsigned steps, const Rational &known,
-                      const std::vector<double> &prices, uint64_t work);
+                      const std::vector<double> &prices);
   /// Likewise for any number of steps, of which `known` is the cheapest.
-  void strengthenSumsOfAny(const Rational &known, uint64_t work);
+  void strengthenSumsOfAny(const Rational &known);
 
   const SharedBound &at(unsigned steps) const { return bounds[steps]; }
   /// What linear programs said. Searches come close to what is possible, so a

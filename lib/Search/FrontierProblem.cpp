@@ -32,8 +32,6 @@ std::optional<Error> sccl::checkOptions(const FrontierOptions &options,
                  std::to_string(FrontierOptions::maxMaxSteps)};
   if (!options.order.isTree() || !smallest.combining())
     return std::nullopt;
-  if (options.k || options.engine != "auto")
-    return Error{"engines, and searches with k, know of no order of additions"};
   return checkTrees(smallest, options.order);
 }
 
@@ -100,7 +98,7 @@ bool FrontierProblem::wantsTrees() const {
   bool isExchange = family.isPlain() && family.kind == CollectiveKind::AllToAll;
   isWanted &= isAsked(packsAllRanks() ? Maker::frontier_trees
                                       : Maker::frontier_multicasts);
-  return isWanted && !options.k && !isExchange &&
+  return isWanted && !options.k && !isExchange && !hasOrder() &&
          (packsAllRanks() || MulticastSynthesis::takes(smallest));
 }
 

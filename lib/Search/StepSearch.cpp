@@ -160,9 +160,9 @@ StepSearch::Point StepSearch::ask(const StepCandidate &candidate,
       problem().collectiveOf(candidate.chunks / pieces);
   if (!collective)
     return std::nullopt;
-  Result<Instance> instance =
-      Instance::make(pieces > 1 ? problem().reduced : problem().topology,
-                     std::move(*collective), steps, candidate.rounds);
+  Result<Instance> instance = Instance::make(
+      pieces > 1 ? problem().reduced : problem().topology,
+      std::move(*collective), steps, candidate.rounds, problem().options.order);
   if (!instance)
     return std::nullopt;
   if (problem().options.watch)
@@ -222,6 +222,7 @@ static bool isBrief(const SolverBackend &engine, const FrontierProblem &problem,
 StepSearch::Point
 StepSearch::searchBriefly(const std::vector<StepCandidate> &meeting) {
   if (problem().options.engine != "auto" || meeting.empty() ||
+      problem().hasOrder() ||
       (problem().isOneToAll() && meeting.front().rounds == steps))
     return std::nullopt;
   // Where trees have come close, they are not waited for as long.

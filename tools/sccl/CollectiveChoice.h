@@ -47,6 +47,11 @@ inline constexpr const char *groupHelp =
     "Only among these ranks, as 0-3,8-11 or 0-56:8; several groups at once by "
     "'/', or repeated, or as blocks:N or strides:N";
 
+/// Of --order, for commands that look for schedules.
+inline constexpr const char *scheduleOrderHelp =
+    "Order of additions: any, same, rank, tree, left, ring:R or a tree as "
+    "'((0+1)+(2+3))' or in a file; any and same are left to programs";
+
 /// The groups of a repeated option.
 std::string joinGroups(const llvm::cl::list<std::string> &groups);
 

@@ -412,6 +412,9 @@ std::string driver::scheduleText(const Instance &instance,
                                  llvm::ArrayRef<coll::Way> ways,
                                  const Timing *timing, llvm::StringRef name) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  const coll::Way ordered = {.sumOrder = instance.order};
+  if (ways.empty() && instance.hasOrder())
+    ways = ordered;
   auto module = coll::exportModule(
       context, name.empty() ? scheduleName(instance.collective) : name.str(),
       instance.topology, instance.collective, schedule, certificate, ways);
@@ -441,6 +444,8 @@ llvm::json::Object driver::resultObject(const Instance &instance,
   };
   if (!collective.groups().empty())
     object["groups"] = printRankGroups(collective.groups());
+  if (instance.hasOrder())
+    object["order"] = instance.order.toString();
   if (std::string_view reason = reasonOf(result.outcome); !reason.empty())
     object["reason"] = std::string(reason);
   return object;

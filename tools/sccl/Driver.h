@@ -161,8 +161,8 @@ bool checkWritable(llvm::StringRef path);
 std::string moduleText(mlir::ModuleOp module);
 /// The text of a module with `schedule` and its topology, which says which
 /// ranks share one of several `boxes`, and how fast it is if that is known. An
-/// empty `certificate` is none; without a `name` the schedule is called as its
-/// collective is.
+/// empty `certificate` is none; without `ways` a tree of the instance is said
+/// by one; without a `name` the schedule is called as its collective is.
 std::string scheduleText(const Instance &instance, const RankGroups &boxes,
                          const Schedule &schedule,
                          llvm::StringRef certificate = "",
@@ -215,6 +215,7 @@ struct SynthesisRequest {
   std::string collective, groups, engine = "auto", encoding = "direct";
   std::vector<unsigned> chunks; ///< one, or one per rank for all_gatherv
   unsigned steps = 0, rounds = 0;
+  SumOrder order = {};
   std::optional<unsigned> root;
   double timeoutSeconds = 0;
   unsigned memoryMiB = 0, seed = 0;

@@ -272,8 +272,9 @@ void FrontierReport::write(const Collective &collective,
                            llvm::StringRef rounds) {
   std::string path = pathOf(llvm::formatv("_c{0}_s{1}_{2}", collective.chunks(),
                                           schedule.steps.size(), rounds));
-  Result<Instance> instance = Instance::make(
-      topology, collective, schedule.steps.size(), schedule.rounds());
+  Result<Instance> instance =
+      Instance::make(topology, collective, schedule.steps.size(),
+                     schedule.rounds(), output.order);
   if (auto violation = checkSchedule(topology, collective, schedule)) {
     failed |= fail(violation->message) != Done;
     return;

@@ -35,6 +35,7 @@ public:
     RankGroups boxes; ///< of the topology
     /// Where the topology is not the machine that it was derived from.
     std::vector<std::string> notes = {};
+    SumOrder order = {}; ///< that all points keep
   };
   FrontierReport(const Topology &topology, const CollectiveFamily &family,
                  Output output)

@@ -88,12 +88,8 @@ static cl::opt<bool>
                        "pieces follow each other: for each S, and at last for "
                        "any"),
               cl::sub(paretoCommand()));
-static cl::opt<std::string> orderText(
-    "order",
-    cl::desc("Order of additions: any, same, rank, tree, left, ring:R or "
-             "a tree as '((0+1)+(2+3))' or in a file; any and same are left to "
-             "programs"),
-    usually("same"), cl::sub(paretoCommand()));
+static cl::opt<SumOrder> order("order", cl::desc(scheduleOrderHelp),
+                               usually(SumOrder()), cl::sub(paretoCommand()));
 static cl::opt<bool> json("json", cl::desc("Print results as JSON"),
                           cl::sub(paretoCommand()));
 static cl::opt<std::string>
@@ -226,7 +222,8 @@ static std::optional<int>
 searchRoot(const Topology &topology, const RankGroups &boxes,
            const CollectiveFamily &family, FrontierOptions options,
            llvm::StringRef where, const std::vector<std::string> &notes) {
-  FrontierReport report(topology, family, {json, directory, boxes, notes});
+  FrontierReport report(topology, family,
+                        {json, directory, boxes, notes, options.order});
   if (pipelined)
     DepthList(report, topology, family, options).print();
   Result<Frontier> frontier = Error{};
@@ -259,7 +256,7 @@ static std::vector<std::string> orderNotes(const SumOrder &order,
                                            const CollectiveFamily &family,
                                            unsigned numRanks) {
   Result<Collective> smallest = smallestCollective(family, numRanks);
-  if (!orderText.getNumOccurrences() || !smallest)
+  if (!::order.getNumOccurrences() || !smallest)
     return {};
   if (!smallest->combining())
     return {family.name() + " reduces nothing, so no order is asked of it"};
@@ -294,11 +291,7 @@ static std::optional<FrontierOptions> frontierOptions() {
   options.jobs = jobs;
   options.engine = engine;
   options.thorough = thorough;
-  if (std::optional<std::string> mistake =
-          readOption(orderText, options.order)) {
-    fail(*mistake);
-    return std::nullopt;
-  }
+  options.order = order;
   options.solver.memoryMiB = memory;
   return options;
 }

@@ -42,6 +42,8 @@ static cl::opt<unsigned> root("root",
                               cl::desc("Root rank (default 0); with --group "
                                        "its place in the group"),
                               cl::sub(synthCommand()));
+static cl::opt<SumOrder> order("order", cl::desc(scheduleOrderHelp),
+                               usually(SumOrder()), cl::sub(synthCommand()));
 static cl::opt<std::string> engine("engine", cl::desc("Engine, or auto"),
                                    usually("auto"), cl::sub(synthCommand()));
 static cl::opt<std::string> encoding("encoding",
@@ -100,8 +102,9 @@ static bool checkPipelinedOptions() {
   }
   if (!hasCollective())
     return false;
-  std::string idle = findGiven({std::addressof(chunks), std::addressof(groups),
-                                &rounds, &engine, &encoding, &seed, &memory});
+  std::string idle =
+      findGiven({std::addressof(chunks), std::addressof(groups), &rounds,
+                 &order, &engine, &encoding, &seed, &memory});
   if (!idle.empty())
     fail(idle + " is not for --pipelined");
   return idle.empty();
@@ -113,8 +116,8 @@ static bool checkBaselineOptions() {
     return false;
   std::string idle =
       findGiven({std::addressof(chunks), std::addressof(groups), &steps,
-                 &rounds, &engine, &encoding, &seed, &memory, &timeout, &batch,
-                 &frontiers, &pipelined, &certificate, &json});
+                 &rounds, &order, &engine, &encoding, &seed, &memory, &timeout,
+                 &batch, &frontiers, &pipelined, &certificate, &json});
   if (!idle.empty())
     fail(idle + " is not for --algorithm");
   return idle.empty();
@@ -149,8 +152,8 @@ static bool checkOptionsFit() {
   if (single.empty())
     single = findGiven(needed);
   if (single.empty())
-    single = findGiven(
-        {&root, &certificate, &output, &pipelined, std::addressof(groups)});
+    single = findGiven({&root, &order, &certificate, &output, &pipelined,
+                        std::addressof(groups)});
   if (!single.empty())
     fail(single + " is for one instance, not for --batch");
   return single.empty();
@@ -177,6 +180,7 @@ int driver::synthMain() {
   request.chunks.assign(chunks.begin(), chunks.end());
   request.steps = steps;
   request.rounds = rounds;
+  request.order = order;
   if (root.getNumOccurrences())
     request.root = root;
   request.timeoutSeconds = timeout;
@@ -237,7 +241,7 @@ std::optional<Instance> driver::makeInstance(const SynthesisRequest &request,
     return std::nullopt;
   Result<Instance> instance =
       Instance::make(std::move(*topology), std::move(*collective),
-                     request.steps, request.rounds);
+                     request.steps, request.rounds, request.order);
   if (!instance) {
     fail(where + instance.error());
     return std::nullopt;
