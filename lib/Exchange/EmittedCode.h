@@ -15,6 +15,7 @@
 namespace sccl::exchange::emitted {
 
 const char *torchP2P(); ///< torch_p2p.py
+const char *ncclHost(); ///< nccl_host.cpp
 
 } // namespace sccl::exchange::emitted
 

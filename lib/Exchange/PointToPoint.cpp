@@ -34,17 +34,28 @@ static const SourceForm &formOf(PointToPointForm form) {
   static const SourceForm python{".py",
                                  "#",
                                  &emitted::torchP2P,
-                                 "CHUNKS = ",
+                                 "\n\nCHUNKS = ",
                                  "\nPROGRAM = [\n",
                                  "    \"\"\"",
                                  "    \"\"\",\n",
                                  "]\n"};
-  return python;
+  static const SourceForm cpp{".cpp",
+                              "//",
+                              &emitted::ncclHost,
+                              "\nconst int SCCL_PROGRAM::chunksPerSegment = ",
+                              ";\nconst char *const "
+                              "SCCL_PROGRAM::programs[] = {\n",
+                              "    R\"(",
+                              "    )\",\n",
+                              "};\nconst int SCCL_PROGRAM::numRanks = "
+                              "sizeof(programs) / sizeof(programs[0]);\n"};
+  return form == PointToPointForm::TorchP2P ? python : cpp;
 }
 
 std::optional<PointToPointForm>
 exchange::pointToPointForm(std::string_view path) {
-  for (PointToPointForm form : {PointToPointForm::TorchP2P})
+  for (PointToPointForm form :
+       {PointToPointForm::TorchP2P, PointToPointForm::NcclHost})
     if (path.ends_with(formOf(form).suffix))
       return form;
   return std::nullopt;
@@ -113,7 +124,6 @@ std::string exchange::toPointToPoint(const Collective &collective,
   for (const std::string &line : head)
     text += std::string(source.comment) + " " + escapeControls(line) + "\n";
   text += source.code();
-  text += "\n\n";
   text += source.chunks;
   text += std::to_string(rounds.chunksPerSegment);
   text += source.open;

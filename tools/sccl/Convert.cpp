@@ -37,10 +37,11 @@ static cl::SubCommand command("convert",
 static cl::opt<std::string> input(cl::Positional,
                                   cl::desc("IN.mlir|IN.xml|IN.json"),
                                   cl::Required, cl::sub(command));
-static cl::opt<std::string> output(cl::Positional,
-                                   cl::desc("OUT.mlir|OUT.xml|OUT.json|"
-                                            "OUT.graph.xml|OUT.et|OUT.py"),
-                                   cl::Required, cl::sub(command));
+static cl::opt<std::string>
+    output(cl::Positional,
+           cl::desc("OUT.mlir|OUT.xml|OUT.json|"
+                    "OUT.graph.xml|OUT.et|OUT.py|OUT.cpp"),
+           cl::Required, cl::sub(command));
 static MscclFlags mscclFlags(command);
 static cl::opt<std::string>
     protocol("protocol", cl::desc("Simple, LL or LL128 (.xml only)"),
@@ -387,5 +388,5 @@ int driver::convertMain() {
                           {Mlir, Msccl, Mscclpp, FileKind::Teccl, Forest}))
     return BadInput;
   return fail("expected a schedule in .mlir, .xml or .json and the name of "
-              "another one, an .et or a .py");
+              "another one, an .et, a .py or a .cpp");
 }
