@@ -76,6 +76,16 @@ inline constexpr unsigned launchesOfSums = 32;
 std::optional<std::string> findOtherBits(RandomCase given, Random &random,
                                          unsigned times);
 
+/// Elements that were held to their error bound, and how many of them are
+/// beyond it, beyond half of it, and beyond that of a rounding less.
+struct ErrorTally {
+  uint64_t elements = 0, beyond = 0, beyondHalf = 0, beyondLess = 0;
+};
+/// Runs the program of `given`, a sum or an average of floats, once, and adds
+/// up in `tally` what becomes of it. Returns what is wrong, or nothing.
+std::optional<std::string> findLargeError(const RandomCase &given,
+                                          Random &random, ErrorTally &tally);
+
 /// The schedule and its topology in one .mlir file.
 std::string moduleText(const RandomCase &given);
 

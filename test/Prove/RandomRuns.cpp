@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // usage: RandomRuns [--cases=N] [--seed=N] [--max-ranks=N] [--damage]
-//                   [--sums]
+//                   [--sums | --errors]
 //                   [-o FILE.mlir]
 //
 // Each case has a seed of its own, so that one can be run alone. The first that
@@ -108,6 +108,31 @@ static int runSums() {
   return 0;
 }
 
+static cl::opt<bool>
+    errors("errors", cl::desc("Sums and averages on machines that have a name, "
+                              "in any order, held to their error bounds"));
+
+static int runErrors() {
+  ErrorTally tally;
+  for (unsigned i = 0; i < numCases; ++i) {
+    Random random(seed + i);
+    RandomCase given = makeSumCase(random, seed + i);
+    if (given.lowering.reduction == Reduction::Prod)
+      given.lowering.reduction = Reduction::Sum;
+    given.elements = 128;
+    if (std::optional<std::string> fault =
+            findLargeError(given, random, tally)) {
+      llvm::errs() << "seed " << seed + i << ": " << *fault << '\n';
+      return 1;
+    }
+  }
+  llvm::outs() << numCases << " programs, " << tally.elements << " elements, "
+               << tally.beyond << " beyond the bound, " << tally.beyondHalf
+               << " beyond half of it, " << tally.beyondLess
+               << " beyond that of a rounding less\n";
+  return 0;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::ParseCommandLineOptions(argc, argv, "Random cases, end to end\n");
@@ -117,6 +142,8 @@ int main(int argc, char **argv) {
   }
   if (sums)
     return runSums();
+  if (errors)
+    return runErrors();
   std::map<std::string, unsigned> collectives, sources;
   for (unsigned i = 0; i < numCases; ++i) {
     Random random(seed + i);

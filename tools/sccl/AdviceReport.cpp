@@ -14,8 +14,6 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
-#include <cmath>
-
 using namespace sccl;
 using namespace sccl::driver;
 
@@ -61,8 +59,8 @@ void AdviceReport::printTable() const {
   }
 }
 
-std::optional<SumAccuracy> driver::accuracyOf(const Collective &collective,
-                                              const LoweringOptions &options) {
+std::optional<AskedTree> driver::treeOf(const Collective &collective,
+                                        const LoweringOptions &options) {
   SumOrder order = orderFor(options);
   if (!order.isTree() || !collective.combining())
     return std::nullopt;
@@ -70,10 +68,23 @@ std::optional<SumAccuracy> driver::accuracyOf(const Collective &collective,
       order.treeOf(unsigned(collective.pre().ranksOf(0).size()));
   if (!tree)
     return std::nullopt;
-  unsigned depth = tree->depth();
-  int roundoff = -int(elementType(options.element).mantissaBits) - 1;
-  return SumAccuracy{order.toString(), tree->toString(), depth,
-                     std::ldexp(depth, roundoff)};
+  return AskedTree{order.toString(), tree->toString()};
+}
+
+std::string AdviceReport::sumSentence() const {
+  constexpr size_t shortText = 80;
+  std::string text = "every element is ";
+  if (tree)
+    text += "added up as " +
+            (tree->tree.size() <= shortText ? tree->tree : tree->order);
+  const coll::SumError *worst = nullptr;
+  for (const std::optional<coll::SumError> &error : errors)
+    if (error && (!worst || error->relative > worst->relative))
+      worst = &*error;
+  if (!worst)
+    return tree ? text : "";
+  return text + (tree ? ": " : "") +
+         worst->toString(elementType(lowering.element), lowering.reduction);
 }
 
 void AdviceReport::printJson() const {
@@ -104,10 +115,10 @@ void AdviceReport::printJson() const {
       object["intact_microseconds"] = intact->sizes[i].microseconds;
       object["intact_bound_microseconds"] = intact->sizes[i].bound;
     }
-    if (accuracy) {
-      object["order"] = accuracy->order;
-      object["sum_error_bound"] = accuracy->bound;
-    }
+    if (tree)
+      object["order"] = tree->order;
+    if (errors[i])
+      addError(*errors[i], object);
     for (const Baseline &baseline : baselines)
       object[baseline.name + "_microseconds"] = baseline.sizes[i].microseconds;
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';

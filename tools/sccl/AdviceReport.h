@@ -8,7 +8,7 @@
 #ifndef SCCL_TOOLS_SCCL_ADVICEREPORT_H
 #define SCCL_TOOLS_SCCL_ADVICEREPORT_H
 
-#include "sccl/Advice/Advice.h"
+#include "SumReport.h"
 
 namespace sccl::driver {
 
@@ -18,19 +18,15 @@ struct Baseline {
   std::vector<SizeAdvice> sizes; ///< those of the advice
 };
 
-/// What a tree of additions means for a result.
-struct SumAccuracy {
+/// A tree of additions that was asked for.
+struct AskedTree {
   std::string order; ///< as it was asked for
   std::string tree;
-  unsigned depth;
-  /// A sum is wrong by at most this times the sum of |x|, to first order: a
-  /// rounding for each addition that an input goes through.
-  double bound;
 };
 
 /// That of what `options` ask for; nothing unless it depends on a tree.
-std::optional<SumAccuracy> accuracyOf(const Collective &collective,
-                                      const LoweringOptions &options);
+std::optional<AskedTree> treeOf(const Collective &collective,
+                                const LoweringOptions &options);
 
 /// What there is to say of each size: the advice, and beside it what the intact
 /// machine takes, if parts are lost, and baselines.
@@ -39,11 +35,17 @@ struct AdviceReport {
   const Advice *intact; ///< for the same sizes; or null
   const std::vector<Baseline> &baselines;
   std::string bounded; ///< programs that bounds hold for
-  std::optional<SumAccuracy> accuracy;
+  std::optional<AskedTree> tree;
+  LoweringOptions lowering; ///< of all programs
+  /// See errorsOf().
+  std::vector<std::optional<coll::SumError>> errors;
 
   bool reduces() const {
     return advice.candidates.front().implementation.collective.combining();
   }
+  /// How elements are added up and how far off they may be; empty if there is
+  /// nothing to say.
+  std::string sumSentence() const;
   /// A heading, and a line for each size.
   void printTable() const;
   /// An object for each size.

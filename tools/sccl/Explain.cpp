@@ -40,6 +40,10 @@ static cl::opt<std::string>
 static cl::opt<Element> element("element",
                                 cl::desc("Type of the elements, for --sum"),
                                 usually(Element::F32), cl::sub(command));
+static cl::opt<Reduction>
+    reduction("reduction",
+              cl::desc("What is done with the elements, for --sum: sum or avg"),
+              usually(Reduction::Sum), cl::sub(command));
 static cl::opt<SumOrder>
     order("order", cl::desc("Order of summation of schedules, for --sum"),
           usually(SumOrder()), cl::sub(command));
@@ -107,7 +111,7 @@ static int explainOneSum(uint64_t bytes) {
   if (inputs.size() != 1)
     return fail("--sum is of one schedule or plan, and there are " +
                 llvm::Twine(inputs.size()) + " files");
-  if (std::string given = findGiven({&element, &order});
+  if (std::string given = findGiven({&element, &reduction, &order});
       !given.empty() && isPlanFile(inputs.front()))
     return fail(given + " is for schedules, and '" + inputs.front() +
                 "' is compiled already");
@@ -123,6 +127,7 @@ static int explainOneSum(uint64_t bytes) {
   if (hasRank)
     request.rank = ofRank;
   request.lowering.element = element;
+  request.lowering.reduction = reduction;
   request.lowering.sumOrder = order;
   return explainSum(request);
 }
@@ -130,7 +135,8 @@ static int explainOneSum(uint64_t bytes) {
 /// What is wrong with the options for the form that is asked for; empty if
 /// nothing is.
 static std::string findMistake() {
-  if (std::string idle = findGiven({&element, &order}); !idle.empty())
+  if (std::string idle = findGiven({&element, &reduction, &order});
+      !idle.empty())
     return idle + " is for --sum";
   bool isDrawn = picture != PictureKind::None;
   bool isFile = isDrawn || output.getNumOccurrences();

@@ -9,6 +9,7 @@
 #include "Explain.h"
 #include "Output.h"
 #include "Plans.h"
+#include "SumReport.h"
 
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Analysis/SumTrace.h"
@@ -29,7 +30,8 @@ namespace {
 struct SubjectProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string name;
-  bool roundsOnce; ///< see SumContract
+  LoweringOptions lowering;
+  bool roundsOnce = contractFor(lowering).roundsOnce; ///< see SumContract
 };
 
 /// Where an element of an output is.
@@ -66,10 +68,8 @@ static std::optional<SubjectProgram> choose(const SumRequest &request,
          llvm::Twine(number));
     return std::nullopt;
   }
-  bool roundsOnce = contractFor(options).roundsOnce;
   SubjectProgram chosen{lowerAs(source->schedule, source->way, options),
-                        source->name + ", " + describe(source->way),
-                        roundsOnce};
+                        source->name + ", " + describe(source->way), options};
   return chosen.module ? std::optional(std::move(chosen)) : std::nullopt;
 }
 
@@ -83,7 +83,7 @@ static std::optional<SubjectProgram> lowerOnly(const SumRequest &request,
     return std::nullopt;
   }
   SubjectProgram only{std::move(files.modules.front()), request.path,
-                      contractFor(request.lowering).roundsOnce};
+                      request.lowering};
   if (failed(runPasses(*only.module, [&](mlir::OpPassManager &manager) {
         addLowering(manager, request.lowering);
       })))
@@ -163,42 +163,97 @@ static std::vector<uint32_t> additionsFor(const coll::SumTrace &trace,
   return all;
 }
 
-static void print(const SumRequest &request, const SubjectProgram &subject,
-                  const coll::SumTrace &trace, unsigned chunk) {
+namespace {
+/// The errors of a program, if it has some.
+struct ProgramErrors {
+  std::optional<coll::SumErrors> all;
+  ElementType element;
+  Reduction reduction;
+
+  ProgramErrors(coll::ProgramOp program, const Collective &collective,
+                const LoweringOptions &lowering)
+      : element(elementType(lowering.element)), reduction(lowering.reduction) {
+    if (hasErrors(collective, lowering))
+      all.emplace(program, collective, element, reduction);
+  }
+  std::string text(const coll::SumError &error) const {
+    return error.toString(element, reduction);
+  }
+};
+
+/// What is said of one element.
+struct ExplainedSum {
+  const SumRequest &request;
+  const SubjectProgram &subject;
+  const Collective &collective;
+  unsigned chunk;
+  const coll::SumTrace &trace;
+  const ProgramErrors &errors;
+
+  void print() const;
+  void print(const std::string &tree, llvm::ArrayRef<unsigned> ranks) const;
+  void printJson(const std::string &tree, llvm::ArrayRef<unsigned> ranks) const;
+  /// Of ranks that add up alike.
+  std::optional<coll::SumError> errorOn(unsigned rank) const {
+    if (!errors.all)
+      return std::nullopt;
+    return errors.all->at(rank, *collective.outputSlot(rank, chunk));
+  }
+};
+} // namespace
+
+void ExplainedSum::print(const std::string &tree,
+                         llvm::ArrayRef<unsigned> ranks) const {
+  out() << "  " << tree << " on rank" << (ranks.size() > 1 ? "s " : " ")
+        << llvm::join(
+               llvm::map_range(
+                   ranks, [](unsigned rank) { return std::to_string(rank); }),
+               ", ")
+        << '\n';
+  for (uint32_t number : additionsFor(trace, ranks)) {
+    const coll::SumTrace::Node &node = trace.node(number);
+    out() << llvm::formatv("    step {0}, rank {1}: {2}\n", node.step,
+                           node.rank,
+                           trace.toString(number, subject.roundsOnce));
+  }
+  if (std::optional<coll::SumError> error = errorOn(ranks.front()))
+    out() << "    " << errors.text(*error) << '\n';
+}
+
+void ExplainedSum::printJson(const std::string &tree,
+                             llvm::ArrayRef<unsigned> ranks) const {
+  llvm::json::Array additions;
+  for (uint32_t number : additionsFor(trace, ranks)) {
+    const coll::SumTrace::Node &node = trace.node(number);
+    additions.push_back(llvm::json::Object{
+        {"step", node.step},
+        {"rank", node.rank},
+        {"sum", trace.toString(number, subject.roundsOnce)}});
+  }
+  llvm::json::Object object{{"program", subject.name},
+                            {"element", int64_t(request.element)},
+                            {"chunk", chunk},
+                            {"ranks", llvm::json::Array(ranks)},
+                            {"tree", tree},
+                            {"additions", std::move(additions)}};
+  if (std::optional<coll::SumError> error = errorOn(ranks.front())) {
+    addError(*error, object);
+    object["largest_sum_error_bound"] = errors.all->worst().relative;
+  }
+  llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
+}
+
+void ExplainedSum::print() const {
   if (!request.json)
     out() << subject.name << ": element " << request.element << ", in chunk "
           << chunk << '\n';
-  for (const auto &[tree, ranks] :
-       alikeOf(trace, request, subject.roundsOnce)) {
-    llvm::json::Array additions;
-    if (!request.json)
-      out() << "  " << tree << " on rank" << (ranks.size() > 1 ? "s " : " ")
-            << llvm::join(llvm::map_range(ranks,
-                                          [](unsigned rank) {
-                                            return std::to_string(rank);
-                                          }),
-                          ", ")
-            << '\n';
-    for (uint32_t number : additionsFor(trace, ranks)) {
-      const coll::SumTrace::Node &node = trace.node(number);
-      std::string sum = trace.toString(number, subject.roundsOnce);
-      if (request.json)
-        additions.push_back(llvm::json::Object{
-            {"step", node.step}, {"rank", node.rank}, {"sum", sum}});
-      else
-        out() << llvm::formatv("    step {0}, rank {1}: {2}\n", node.step,
-                               node.rank, sum);
-    }
+  for (const auto &[tree, ranks] : alikeOf(trace, request, subject.roundsOnce))
     if (request.json)
-      llvm::outs() << llvm::json::Value(llvm::json::Object{
-                          {"program", subject.name},
-                          {"element", int64_t(request.element)},
-                          {"chunk", chunk},
-                          {"ranks", llvm::json::Array(ranks)},
-                          {"tree", tree},
-                          {"additions", std::move(additions)}})
-                   << '\n';
-  }
+      printJson(tree, ranks);
+    else
+      print(tree, ranks);
+  if (errors.all && !request.json)
+    out() << "  every element is " << errors.text(errors.all->worst()) << '\n';
 }
 
 int driver::explainSum(const SumRequest &request) {
@@ -225,6 +280,12 @@ int driver::explainSum(const SumRequest &request) {
   std::optional<ElementPlace> place = find(request, collective);
   if (!place)
     return BadInput;
-  print(request, *subject, {program, collective, place->chunk}, place->chunk);
+  ExplainedSum{request,
+               *subject,
+               collective,
+               place->chunk,
+               {program, collective, place->chunk},
+               {program, collective, subject->lowering}}
+      .print();
   return Done;
 }

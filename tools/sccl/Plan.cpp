@@ -257,7 +257,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   for (const std::string &note : named.notes)
     out() << "  note: " << note << '\n';
   out() << "  bounds hold for " << report.bounded;
-  if (report.accuracy)
+  if (report.tree)
     out() << (isBoundByOrder(report.advice) ? ", by this order of additions"
                                             : ", in any order of additions");
   out() << '\n';
@@ -265,12 +265,8 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
     out() << "  " << compared << '\n';
   if (order.getNumOccurrences() && !report.reduces())
     out() << "  note: nothing is added up, so --order changes nothing\n";
-  constexpr size_t shortText = 80;
-  if (const auto &sum = report.accuracy)
-    out() << "  every element is added up as "
-          << (sum->tree.size() <= shortText ? sum->tree : sum->order)
-          << ": off by at most " << llvm::formatv("{0:e1}", sum->bound)
-          << " of the sum of |x|\n";
+  if (std::string sentence = report.sumSentence(); !sentence.empty())
+    out() << "  " << sentence << '\n';
   report.printTable();
   const Advice &advice = report.advice;
   out() << "frontier "
@@ -440,8 +436,10 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   bool hasIntact = intact && !intact->candidates.empty();
   print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
         {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded,
-         accuracyOf(advice->candidates.front().implementation.collective,
-                    loweringOptions())});
+         treeOf(advice->candidates.front().implementation.collective,
+                loweringOptions()),
+         loweringOptions(),
+         errorsOf(context, named.fabric.topology, *advice, waysToTry())});
   if (!writeOutput(named.fabric, named.boxes, *advice, lowering,
                    loweringOptions()))
     return BadInput;
@@ -454,7 +452,7 @@ int driver::planMain() {
     return BadInput;
   if (timeout.getNumOccurrences() && !(timeout > 0))
     return fail("--timeout must be more than 0 seconds");
-  if (!isOutputRight(lowering))
+  if (!isOutputRight())
     return BadInput;
   std::optional<std::vector<NamedFabric>> fabrics = loadFabrics();
   if (!fabrics)

@@ -202,21 +202,18 @@ bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
 }
 
 /// What is wrong with -o and the options about it, or nothing.
-static std::optional<std::string> findMistake(const LoweringFlags &flags) {
+static std::optional<std::string> findMistake() {
   if (output.empty() && withSpares)
     return "--spares needs -o: it says what is written there";
   if (targets.empty() && isPlanFile(output))
     return "'" + output + "' is named as a plan, which needs --target";
-  if (std::string option = flags.findGiven(OptionGroup::Data);
-      targets.empty() && !option.empty())
-    return option + " needs --target: it is for the code in plans";
   if (!targets.empty() && !isPlanFile(output))
     return "--target needs -o with a file that ends in .sccl";
   return std::nullopt;
 }
 
-bool driver::isOutputRight(const LoweringFlags &flags) {
-  if (std::optional<std::string> mistake = findMistake(flags)) {
+bool driver::isOutputRight() {
+  if (std::optional<std::string> mistake = findMistake()) {
     fail(*mistake);
     return false;
   }

@@ -20,9 +20,8 @@ bool writesOutput();
 /// True if the plan that -o names is for messages only.
 bool isForMessages();
 
-/// False, after an error, if -o and what is said of it, also by `flags`, make
-/// no sense.
-bool isOutputRight(const LoweringFlags &flags);
+/// False, after an error, if -o and what is said of it make no sense.
+bool isOutputRight();
 /// Makes the folder that -o names, or sees whether the file can be written.
 /// Prints an error and returns false if not.
 bool prepareOutput();

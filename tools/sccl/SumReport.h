@@ -1,0 +1,35 @@
+//===- SumReport.h - What is said of errors of sums -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_SCCL_SUMREPORT_H
+#define SCCL_TOOLS_SCCL_SUMREPORT_H
+
+#include "sccl/Advice/Advice.h"
+#include "sccl/Analysis/SumErrors.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace sccl::driver {
+
+/// True if what `options` ask for of `collective` has error bounds: sums and
+/// averages of floats.
+bool hasErrors(const Collective &collective, const LoweringOptions &options);
+
+/// By number of the size, the largest error of the program that `advice` takes;
+/// nothing of programs that have none, were not simulated, or have so many
+/// sends that it would take long. `ways` are those that were tried. A program
+/// in several pieces adds up as in one.
+std::vector<std::optional<coll::SumError>>
+errorsOf(mlir::MLIRContext &context, const Topology &topology,
+         const Advice &advice, llvm::ArrayRef<LoweringWay> ways);
+
+/// Adds the fields for `error` to `object`.
+void addError(const coll::SumError &error, llvm::json::Object &object);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_SCCL_SUMREPORT_H
