@@ -277,8 +277,10 @@ sccl::timesOf(mlir::MLIRContext &context, const Fabric &whole,
   const Fabric fabric = withoutLaunch(whole);
   if (!advice::isInOneOrder(context, fabric.topology, implementation,
                             ways.front().options))
-    for (LoweringWay &way : ways)
+    for (LoweringWay &way : ways) {
       way.options.sumOrder = SumOrder::Any;
+      way.options.oneRounding = false;
+    }
   Deadline deadline(limits);
   Advice advice;
   advice.candidates = advice::candidatesOf(implementation, fabric);

@@ -194,9 +194,8 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
     return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
                  ", S = " + std::to_string(schedule.steps.size()) +
                  " was not lowered with " + way.name};
-  const SumOrder &asked = way.options.sumOrder;
   for (auto program : module->getOps<coll::ProgramOp>()) {
-    if (asked != SumOrder::Any && mayDifferInOrder(*cut, asked) &&
+    if (mayBreakContract(*cut, way.options) &&
         !coll::isRight(program, collective, contractFor(way.options)))
       return std::optional<Traffic>();
     mlir::FailureOr<Traffic> traffic =

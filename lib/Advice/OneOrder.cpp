@@ -17,17 +17,19 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-bool advice::mayDifferInOrder(const Implementation &implementation,
-                              const SumOrder &asked) {
-  return OrderedSums(implementation.collective, implementation.schedule, asked)
-      .mayDiffer();
+bool advice::mayBreakContract(const Implementation &implementation,
+                              const LoweringOptions &options) {
+  const auto &[collective, schedule] = implementation;
+  if (collective.combining() && contractFor(options).oneRounding)
+    return true;
+  return options.sumOrder != SumOrder::Any &&
+         OrderedSums(collective, schedule, options.sumOrder).mayDiffer();
 }
 
 bool advice::isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                           const Implementation &implementation,
                           const LoweringOptions &options) {
-  if (options.sumOrder == SumOrder::Any ||
-      !mayDifferInOrder(implementation, options.sumOrder))
+  if (!mayBreakContract(implementation, options))
     return true;
   const auto &[collective, schedule] = implementation;
   mlir::OwningOpRef<mlir::ModuleOp> module = coll::exportModule(
@@ -45,7 +47,8 @@ std::optional<Error>
 advice::keepInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                        const LoweringOptions &options, const Deadline &deadline,
                        std::vector<Candidate> &candidates) {
-  if (options.sumOrder == SumOrder::Any || candidates.empty())
+  const SumContract contract = contractFor(options);
+  if (!contract.asksForAnything() || candidates.empty())
     return std::nullopt;
   if (std::optional<Error> error = checkTrees(
           candidates.front().implementation.collective, options.sumOrder))
@@ -53,11 +56,15 @@ advice::keepInOneOrder(mlir::MLIRContext &context, const Topology &topology,
   std::erase_if(candidates, [&](const Candidate &candidate) {
     const Implementation &implementation = candidate.implementation;
     return deadline.isOver()
-               ? mayDifferInOrder(implementation, options.sumOrder)
+               ? mayBreakContract(implementation, options)
                : !isInOneOrder(context, topology, implementation, options);
   });
   if (!candidates.empty() || deadline.isOver())
     return std::nullopt;
+  if (contract.oneRounding)
+    return Error{"no program is found that rounds each sum once, as "
+                 "--one-rounding asks, and reduces in the order " +
+                 options.sumOrder.toString()};
   return Error{"no program is found in which all ranks reduce in the order " +
                options.sumOrder.toString() + "; --order=any asks for none"};
 }

@@ -14,18 +14,18 @@
 namespace sccl::advice {
 
 /// True if only the program of `implementation` tells whether ranks sum up in
-/// the order that is `asked` for.
-bool mayDifferInOrder(const Implementation &implementation,
-                      const SumOrder &asked);
+/// the order that `options` ask for, and round as often.
+bool mayBreakContract(const Implementation &implementation,
+                      const LoweringOptions &options);
 
-/// True if `options` ask for no order, or the ranks sum up in it in the program
-/// that `implementation` is lowered to with them.
+/// True if the ranks sum up as `options` ask for in the program that
+/// `implementation` is lowered to with them, or they ask for nothing.
 bool isInOneOrder(mlir::MLIRContext &context, const Topology &topology,
                   const Implementation &implementation,
                   const LoweringOptions &options);
 
 /// Leaves out the candidates in whose programs, lowered with `options`, ranks
-/// do not sum up in the order that `options` ask for; and, once `deadline` is
+/// do not sum up as `options` ask for; and, once `deadline` is
 /// over, those of which that is not known. Fails if none is left before.
 std::optional<Error> keepInOneOrder(mlir::MLIRContext &context,
                                     const Topology &topology,

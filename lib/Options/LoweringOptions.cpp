@@ -191,7 +191,7 @@ SumContract sccl::contractFor(const LoweringOptions &options) {
   bool weighs = options.reduction == Reduction::Avg;
   bool isFloat = elementType(options.element).isFloat();
   return {orderFor(options), roundsOnce(options.element) || (weighs && isFloat),
-          weighs};
+          weighs, options.oneRounding && roundsOnce(options.element)};
 }
 
 void sccl::restrictTo(const ReductionSet &set, LoweringOptions &options) {

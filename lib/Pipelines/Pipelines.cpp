@@ -88,8 +88,10 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options,
   addPieces(manager, options.pieces, options);
   manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
-  manager.addNestedPass<coll::ProgramOp>(coll::createCheckProgram(
-      {.sumOrder = contract.order, .smallFloats = contract.roundsOnce}));
+  manager.addNestedPass<coll::ProgramOp>(
+      coll::createCheckProgram({.sumOrder = contract.order,
+                                .oneRounding = contract.oneRounding,
+                                .smallFloats = contract.roundsOnce}));
 }
 
 LoweringOptions sccl::messageLowering(LoweringOptions options) {
@@ -229,7 +231,9 @@ void sccl::addNcclLowering(OpPassManager &manager,
     programs.addPass(coll::createInsertStepBarriers());
   else
     programs.addPass(coll::createInsertFlagSync());
-  programs.addPass(coll::createCheckProgram({.sumOrder = orderFor(options)}));
+  programs.addPass(coll::createCheckProgram(
+      {.sumOrder = orderFor(options),
+       .oneRounding = contractFor(options).oneRounding}));
 }
 
 void sccl::addNcclConversion(OpPassManager &manager,

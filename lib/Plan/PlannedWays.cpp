@@ -102,24 +102,33 @@ PlanBuilder::waysToLower(coll::ScheduleOp op, const Cut &cut,
   return ways;
 }
 
-/// Removes the ways in which ranks reduce in several orders, unless any order
-/// will do, and remarks which. Of a schedule that does not name its ways, and
-/// of one whose messages would do so, none is left then.
+/// What becomes of sums in a program of which a check says `fault`.
+static StringRef consequenceOf(StringRef fault, const SumOrder &asked) {
+  if (fault.ends_with("(T3)"))
+    return "partial sums would be rounded";
+  return asked.isTree() ? "sums would be in another order"
+                        : "ranks would end with different bits";
+}
+
+/// Removes the ways in which ranks do not reduce as they are asked to, in one
+/// order or with one rounding, and remarks which. Of a schedule that does not
+/// name its ways, and of one whose messages would do so, none is left then.
 void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
                                    ModuleOp module,
                                    std::vector<PlannedWay> &ways, bool isNamed,
                                    const Collective &collective) const {
-  if (request.lowering.sumOrder == SumOrder::Any ||
-      !coll::importOrder(op, collective, request.lowering.sumOrder).mayDiffer())
+  const SumOrder &asked = request.lowering.sumOrder;
+  bool mayRound =
+      collective.combining() && contractFor(request.lowering).oneRounding;
+  if (!mayRound && (asked == SumOrder::Any ||
+                    !coll::importOrder(op, collective, asked).mayDiffer()))
     return;
   auto differs = [&](StringRef name, const LoweringOptions &options) {
     std::string orders = findOrders(module, options, check, collective);
     if (!orders.empty())
       op.emitRemark() << "@" << op.getSymName() << " is left out, as "
-                      << (request.lowering.sumOrder.isTree()
-                              ? "sums would be in another order"
-                              : "ranks would end with different bits")
-                      << ": as " << name << ", it " << orders;
+                      << consequenceOf(orders, asked) << ": as " << name
+                      << ", it " << orders;
     return !orders.empty();
   };
   for (auto it = ways.begin(); it != ways.end();) {

@@ -132,7 +132,9 @@ struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
 
   LogicalResult check(ProgramOp program, const Collective &collective) {
     if (failed(ProgramChecker(program, collective, {})
-                   .run({sumOrder, smallFloats})))
+                   .run({.order = sumOrder,
+                         .roundsOnce = smallFloats || oneRounding,
+                         .oneRounding = oneRounding})))
       return failure();
     if (!inPlace || allowsInPlace(program, collective))
       return success();

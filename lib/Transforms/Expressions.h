@@ -11,6 +11,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -39,6 +40,7 @@ public:
       return std::nullopt;
     }
     all |= contributions(b);
+    roundings.push_back(!isOpen + std::max(numRoundings(a), numRoundings(b)));
     operands.push_back({pair, isOpen});
     counts.push_back(all.count());
     sets.push_back(std::move(all));
@@ -55,6 +57,11 @@ public:
   }
   unsigned numContributions(unsigned expression) const {
     return expression < numRanks ? 1 : counts[expression - numRanks];
+  }
+
+  /// How many roundings the contribution goes through that has most of them.
+  unsigned numRoundings(unsigned expression) const {
+    return expression < numRanks ? 0 : roundings[expression - numRanks];
   }
 
   /// "((0 1) 2)", or "(0 1 2)" if that is rounded once.
@@ -87,6 +94,7 @@ private:
   std::vector<Operands> operands;
   std::vector<llvm::BitVector> sets; ///< of the expressions that reduce
   std::vector<unsigned> counts;      ///< likewise
+  std::vector<unsigned> roundings;   ///< likewise
 };
 
 } // namespace sccl::coll

@@ -47,7 +47,9 @@ LogicalResult ProgramChecker::run(const SumContract &contract) {
     return failure();
   if (failed(checkOutputs()))
     return failure();
-  return checkOrder(contract.order);
+  if (failed(checkOrder(contract.order)))
+    return failure();
+  return contract.oneRounding ? checkRoundings() : success();
 }
 
 //===----------------------------------------------------------------------===//

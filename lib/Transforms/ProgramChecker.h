@@ -130,6 +130,7 @@ private:
   mlir::LogicalResult checkOutput(RankOp rank, unsigned slot, unsigned chunk);
   mlir::LogicalResult reportLate(RankOp rank);
   mlir::LogicalResult checkOrder(const SumOrder &asked);
+  mlir::LogicalResult checkRoundings();
   mlir::FailureOr<unsigned> expressionAsked(const SumOrder &asked,
                                             unsigned chunk);
 

@@ -69,3 +69,21 @@ LogicalResult ProgramChecker::checkOrder(const SumOrder &asked) {
   }
   return success();
 }
+
+/// No chunk is rounded more than once on its way to where it ends (T3).
+LogicalResult ProgramChecker::checkRoundings() {
+  if (!collective.combining())
+    return success();
+  for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
+    for (unsigned rank : collective.post().ranksOf(chunk)) {
+      unsigned slot = *collective.outputSlot(rank, chunk);
+      unsigned expression =
+          states[numberOf(rank, Buffer::Output, slot)].expression;
+      unsigned roundings = expressions.numRoundings(expression);
+      if (roundings > 1)
+        return fault(program) << "rounds chunk " << chunk << " " << roundings
+                              << " times: rank " << rank << " ends with "
+                              << expressions.toString(expression) << " (T3)";
+    }
+  return success();
+}

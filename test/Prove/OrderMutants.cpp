@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whether a mutant adds up in the order that is asked for is found twice: by
-// the checks, and by writing down each output as a text while SlowProgram
-// executes the program. Both must agree on each mutant.
+// Whether a mutant adds up in the order that is asked for, and rounds each sum
+// once where that is asked for, is found twice: by the checks, and by writing
+// down each output as a text while SlowProgram executes the program. Both must
+// agree on each mutant.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,9 +83,10 @@ Opinion opinionOn(ModuleOp module, const RandomCase &given) {
     return opinion;
   }
   opinion.byCheck = coll::isRight(program, collective, contract);
-  opinion.bySlow =
-      keepOrder(slowTrees(program, collective, contract.roundsOnce), collective,
-                contract.order);
+  SlowTrees trees = slowTrees(program, collective, contract.roundsOnce);
+  opinion.bySlow = keepOrder(trees, collective, contract.order);
+  for (const auto &[output, tree] : trees)
+    opinion.bySlow &= !contract.oneRounding || slowRoundings(tree) <= 1;
   return opinion;
 }
 
@@ -116,11 +118,22 @@ Fate judge(const RandomCase &mutant) {
 }
 } // namespace
 
-void test::mutateOrder(const RandomCase &given, Random &random,
+/// True if the program of `given` rounds each sum of small floats once.
+static bool canRoundOnce(RandomCase given) {
+  given.lowering.oneRounding = true;
+  QuietContext quiet;
+  OwningOpRef<ModuleOp> module = lower(quiet.context, given);
+  return contractFor(given.lowering).oneRounding && module &&
+         opinionOn(*module, given).byCheck;
+}
+
+void test::mutateOrder(const RandomCase &asked, Random &random,
                        KillMatrix &matrix) {
-  if (!given.implementation.collective.combining() ||
-      given.lowering.sumOrder == SumOrder::Any)
+  RandomCase given = asked;
+  const SumOrder &order = given.lowering.sumOrder;
+  if (!given.implementation.collective.combining() || order == SumOrder::Any)
     return;
+  given.lowering.oneRounding = !order.isTree() && canRoundOnce(given);
   QuietContext quiet;
   OwningOpRef<ModuleOp> module = lower(quiet.context, given);
   Fate whole = module ? fateOf(opinionOn(*module, given), "its check")

@@ -26,6 +26,17 @@ inline std::string slowSum(const std::string &a, const std::string &b,
   return isRounded ? "(" + both + ")" : "{" + both + "}";
 }
 
+/// The most roundings that an input of `sum` goes through.
+inline unsigned slowRoundings(const std::string &sum) {
+  unsigned depth = 0, most = 0;
+  for (char letter : sum) {
+    depth += letter == '(';
+    depth -= letter == ')';
+    most = std::max(most, depth);
+  }
+  return most;
+}
+
 /// Of `count` ranks from number `first` on. All of a subtree but the last ones
 /// have as many ranks as the largest power of two that leaves some over.
 inline std::string slowBalanced(const std::vector<unsigned> &ranks,

@@ -92,8 +92,9 @@ static cl::opt<unsigned> ranksPerBox(
 bool driver::compileChosen() { return bool(command); }
 
 std::string driver::findOfReductions(const GivenOptions &given) {
-  const LoweringOptionRow::Member ofReductions[] = {&LoweringOptions::reduction,
-                                                    &LoweringOptions::element};
+  const LoweringOptionRow::Member ofReductions[] = {
+      &LoweringOptions::reduction, &LoweringOptions::element,
+      &LoweringOptions::oneRounding};
   for (const LoweringOptionRow *row : given)
     if (llvm::is_contained(ofReductions, row->member))
       return std::string("--") + row->word;
@@ -431,6 +432,10 @@ static int compilePlanHere(PlanCompileRequest request) {
   }
   if (!builder.hasSchedules()) {
     const SumOrder &order = request.plan.lowering.sumOrder;
+    if (request.plan.lowering.oneRounding)
+      return fail("no schedule is left: none rounds each sum once, as "
+                  "--one-rounding asks, and reduces in the order " +
+                  order.toString());
     return fail("no schedule is left: " +
                 (order.isTree()
                      ? "none adds up in the order " + order.toString()

@@ -47,6 +47,11 @@ static cl::opt<Reduction>
 static cl::opt<SumOrder>
     order("order", cl::desc("Order of summation of schedules, for --sum"),
           usually(SumOrder()), cl::sub(command));
+static cl::opt<bool>
+    oneRounding("one-rounding",
+                cl::desc("Of schedules, round each sum to the type once, for "
+                         "--sum"),
+                cl::sub(command));
 static cl::opt<bool> contents("contents", cl::desc("Print what a plan holds"),
                               cl::sub(command));
 static cl::opt<PictureKind> picture(
@@ -111,7 +116,8 @@ static int explainOneSum(uint64_t bytes) {
   if (inputs.size() != 1)
     return fail("--sum is of one schedule or plan, and there are " +
                 llvm::Twine(inputs.size()) + " files");
-  if (std::string given = findGiven({&element, &reduction, &order});
+  if (std::string given =
+          findGiven({&element, &reduction, &order, &oneRounding});
       !given.empty() && isPlanFile(inputs.front()))
     return fail(given + " is for schedules, and '" + inputs.front() +
                 "' is compiled already");
@@ -129,13 +135,15 @@ static int explainOneSum(uint64_t bytes) {
   request.lowering.element = element;
   request.lowering.reduction = reduction;
   request.lowering.sumOrder = order;
+  request.lowering.oneRounding = oneRounding;
   return explainSum(request);
 }
 
 /// What is wrong with the options for the form that is asked for; empty if
 /// nothing is.
 static std::string findMistake() {
-  if (std::string idle = findGiven({&element, &reduction, &order});
+  if (std::string idle =
+          findGiven({&element, &reduction, &order, &oneRounding});
       !idle.empty())
     return idle + " is for --sum";
   bool isDrawn = picture != PictureKind::None;

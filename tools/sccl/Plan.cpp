@@ -83,6 +83,11 @@ static cl::opt<SumOrder>
                    "rank, left, ring:R, ((0+1)+2), or a file with one "
                    "(default: same)"),
           cl::init(SumOrder::Same), cl::sub(planCommand()));
+static cl::opt<bool> oneRounding(
+    "one-rounding",
+    cl::desc("Of floats of less than 32 bits, round each sum to the type once: "
+             "no partial sum is sent or kept in the type"),
+    cl::sub(planCommand()));
 static cl::opt<unsigned>
     smBudget("sm-budget",
              cl::desc("Multiprocessors of a GPU that a collective may take, a "
@@ -265,6 +270,9 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
     out() << "  " << compared << '\n';
   if (order.getNumOccurrences() && !report.reduces())
     out() << "  note: nothing is added up, so --order changes nothing\n";
+  if (oneRounding && !contractFor(report.lowering).oneRounding)
+    out() << "  note: --one-rounding changes nothing for "
+          << elementType(report.lowering.element).name << '\n';
   if (std::string sentence = report.sumSentence(); !sentence.empty())
     out() << "  " << sentence << '\n';
   report.printTable();
@@ -294,6 +302,7 @@ static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
 static LoweringOptions loweringOptions() {
   LoweringOptions options = lowering.get();
   options.sumOrder = order;
+  options.oneRounding = oneRounding;
   options.smBudget = smBudget;
   return options;
 }
@@ -462,7 +471,8 @@ int driver::planMain() {
     return BadInput;
   bool isCombining = family->defined ? family->defined->combining()
                                      : sccl::isCombining(family->kind);
-  std::string option = findOfReductions(lowering.given());
+  std::string option =
+      oneRounding ? "--one-rounding" : findOfReductions(lowering.given());
   if (!isCombining && !option.empty())
     return fail(option + " is for collectives that reduce, and " +
                 family->name() + " does not");

@@ -118,9 +118,13 @@ struct SumContract {
   bool roundsOnce = false;
   /// Averages weigh terms by how many ranks are in them.
   bool weighs = false;
+  /// Of floats of less than 32 bits, each sum is rounded to the type once.
+  bool oneRounding = false;
 
   /// True if terms are not to be added at once, as a tree says what is rounded.
   bool isOneByOne() const { return roundsOnce && order.isTree(); }
+  /// True if a program may break it that is right else.
+  bool asksForAnything() const { return order != SumOrder::Any || oneRounding; }
   /// True if terms may be added at once that an average would not weigh alike.
   bool isUnweighted() const { return !weighs && order.isTree(); }
 };

@@ -99,6 +99,10 @@ def Lowering_sumOrder
                      "Order of summation: same, in which all ranks get the same "
                      "bits, any, or one tree for all elements and sizes: tree, "
                      "rank, left, ring:R, ((0+1)+2), or a file with one">;
+def Lowering_oneRounding
+    : LoweringOption<"oneRounding", "one-rounding", "bool", "false", "Program",
+                     "Of floats of less than 32 bits, round each sum to the type "
+                     "once: no partial sum is sent or kept in the type">;
 def Lowering_blocksPerLink
     : LoweringOption<"blocksPerLink", "blocks-per-link", "unsigned", "0",
                      "GPU", "Thread blocks for each link, up to 64; 0 means as "
@@ -169,6 +173,7 @@ defvar Lowering_all = [
   Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
   Lowering_doubleBuffer, Lowering_ll, Lowering_sumOrder,
+  Lowering_oneRounding,
   Lowering_blocksPerLink, Lowering_smBudget, Lowering_element, Lowering_reduction,
   Lowering_codeShape, Lowering_blockSize, Lowering_virtualRanks,
   Lowering_residency, Lowering_residentBlocks, Lowering_audit,

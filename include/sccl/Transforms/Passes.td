@@ -434,6 +434,8 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
         `small-floats`, what several terms at once make is another sum than one
         by one, since it is rounded once. See docs/Numerics.md;
       - if `order` is a tree, a chunk that is combined in another order (T2);
+      - with `one-rounding`, a chunk that is rounded more than once, as partial
+        sums of it are (T3);
       - with `in-place`, any of this when the send and the receive buffer of each
         rank overlap as in NCCL's collectives in place, or that they have no such
         overlap, as in an all_to_all (H4).
@@ -445,6 +447,7 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
   }];
   let options = [
     Lowering_sumOrder,
+    Lowering_oneRounding,
     Option<"smallFloats", "small-floats", "bool", "false",
            "Elements are floats of less than 32 bits">,
     Option<"inPlace", "in-place", "bool", "false",
