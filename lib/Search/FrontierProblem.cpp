@@ -30,8 +30,6 @@ std::optional<Error> sccl::checkOptions(const FrontierOptions &options,
   if (options.k && *options.k > FrontierOptions::maxMaxSteps)
     return Error{"k is " + std::to_string(*options.k) + ", the limit is " +
                  std::to_string(FrontierOptions::maxMaxSteps)};
-  if (!options.order.isTree() || !smallest.combining())
-    return std::nullopt;
   return checkTrees(smallest, options.order);
 }
 

@@ -105,6 +105,11 @@ static int explainPlanOnPage(const ExplainRequest &request) {
              : BadInput;
 }
 
+/// An option that says how schedules are lowered for --sum, if one is given.
+static std::string findSumOption() {
+  return findGiven({&element, &reduction, &order, &oneRounding});
+}
+
 /// How one element is added up.
 static int explainOneSum(uint64_t bytes) {
   std::string idle =
@@ -116,8 +121,7 @@ static int explainOneSum(uint64_t bytes) {
   if (inputs.size() != 1)
     return fail("--sum is of one schedule or plan, and there are " +
                 llvm::Twine(inputs.size()) + " files");
-  if (std::string given =
-          findGiven({&element, &reduction, &order, &oneRounding});
+  if (std::string given = findSumOption();
       !given.empty() && isPlanFile(inputs.front()))
     return fail(given + " is for schedules, and '" + inputs.front() +
                 "' is compiled already");
@@ -142,9 +146,7 @@ static int explainOneSum(uint64_t bytes) {
 /// What is wrong with the options for the form that is asked for; empty if
 /// nothing is.
 static std::string findMistake() {
-  if (std::string idle =
-          findGiven({&element, &reduction, &order, &oneRounding});
-      !idle.empty())
+  if (std::string idle = findSumOption(); !idle.empty())
     return idle + " is for --sum";
   bool isDrawn = picture != PictureKind::None;
   bool isFile = isDrawn || output.getNumOccurrences();

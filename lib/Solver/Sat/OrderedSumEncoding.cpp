@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 #include <set>
 
 using namespace sccl;
@@ -22,31 +23,22 @@ OrderedSumEncoding::Tree OrderedSumEncoding::treeOf(const Instance &instance,
   std::vector<unsigned> ranks = instance.collective.pre().ranksOf(chunk);
   Result<SumTree> nodes = instance.order.treeOf(unsigned(ranks.size()));
   assert(nodes && "an instance has trees for all chunks");
-  return {std::move(*nodes), std::move(ranks)};
-}
-
-std::vector<unsigned>
-OrderedSumEncoding::Tree::ranksBelow(uint32_t node) const {
-  std::vector<unsigned> ranks;
-  std::vector<uint32_t> below = {node};
-  while (!below.empty()) {
-    uint32_t next = below.back();
-    below.pop_back();
-    if (nodes.isLeaf(next))
-      ranks.push_back(contributors[next]);
+  std::vector<std::vector<unsigned>> below(nodes->numNodes());
+  for (uint32_t node = 0; node < below.size(); ++node) {
+    if (nodes->isLeaf(node))
+      below[node] = {ranks[node]};
     else
-      below.insert(below.end(), {nodes.left(next), nodes.right(next)});
+      std::ranges::merge(below[nodes->left(node)], below[nodes->right(node)],
+                         std::back_inserter(below[node]));
   }
-  std::ranges::sort(ranks);
-  return ranks;
+  return {std::move(*nodes), std::move(ranks), std::move(below)};
 }
 
 bool OrderedSumEncoding::preserves(const std::vector<Permutation> &group,
                                    const Instance &instance) {
   Tree tree = treeOf(instance, 0);
-  std::set<std::vector<unsigned>> nodes;
-  for (uint32_t node = 0; node < tree.nodes.numNodes(); ++node)
-    nodes.insert(tree.ranksBelow(node));
+  std::set<std::vector<unsigned>> nodes(tree.ranksBelow.begin(),
+                                        tree.ranksBelow.end());
   for (const Permutation &element : group)
     for (std::vector<unsigned> image : nodes) {
       for (unsigned &rank : image)
@@ -99,7 +91,7 @@ void OrderedSumEncoding::encodeOrbit(Orbit &orbit) {
 void OrderedSumEncoding::encodeSends(const Tree &tree, const Holdings &before,
                                      Phase &phase) {
   for (uint32_t node = 0; node < tree.nodes.numNodes(); ++node) {
-    std::vector<unsigned> ranks = tree.ranksBelow(node);
+    const std::vector<unsigned> &ranks = tree.ranksBelow[node];
     bool isWhole = node == tree.nodes.root();
     for (const Link &link : topology.links()) {
       Transfer &transfer = phase.transfers.emplace_back();

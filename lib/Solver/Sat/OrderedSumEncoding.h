@@ -48,8 +48,8 @@ private:
   struct Tree {
     SumTree nodes;
     std::vector<unsigned> contributors; ///< by leaf
-    /// The ranks whose inputs are in the sum of `node`, ascending.
-    std::vector<unsigned> ranksBelow(uint32_t node) const;
+    /// By node, the ranks whose inputs are in its sum, ascending.
+    std::vector<std::vector<unsigned>> ranksBelow;
   };
   /// By node and rank, whether the rank has the sum, or `never`.
   using Holdings = std::vector<std::vector<int>>;
