@@ -88,6 +88,11 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options,
   addPieces(manager, options.pieces, options);
   manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
+  addProgramCheck(manager, contract);
+}
+
+void sccl::addProgramCheck(OpPassManager &manager,
+                           const SumContract &contract) {
   manager.addNestedPass<coll::ProgramOp>(
       coll::createCheckProgram({.sumOrder = contract.order,
                                 .oneRounding = contract.oneRounding,

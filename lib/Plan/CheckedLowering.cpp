@@ -114,10 +114,7 @@ static ProgramVerdict judge(coll::ProgramOp program,
 static LogicalResult reportFaults(ModuleOp module,
                                   const SumContract &contract) {
   if (failed(runPasses(module, [&](OpPassManager &manager) {
-        manager.addNestedPass<coll::ProgramOp>(
-            coll::createCheckProgram({.sumOrder = contract.order,
-                                      .oneRounding = contract.oneRounding,
-                                      .smallFloats = contract.roundsOnce}));
+        addProgramCheck(manager, contract);
       })))
     return failure();
   return module.emitError("two checks of one program differ");

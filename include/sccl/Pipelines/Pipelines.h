@@ -51,6 +51,9 @@ void addLowering(mlir::OpPassManager &manager, const LoweringOptions &options,
 void addUncheckedLowering(mlir::OpPassManager &manager,
                           const LoweringOptions &options);
 
+/// Appends check-program, for what `contract` asks of sums.
+void addProgramCheck(mlir::OpPassManager &manager, const SumContract &contract);
+
 /// `options` for programs whose ranks exchange messages: plain pushes, with
 /// tables.
 LoweringOptions messageLowering(LoweringOptions options);
