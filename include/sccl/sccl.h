@@ -261,14 +261,15 @@ SCCL_API scclResult scclCommInit(int rank, int numRanks,
  * copied, and closed when the communicator is destroyed, or at once if this
  * fails.
  *
- * Differences to ranks that share a machine: the device is the CPU. Memory of
- * scclMemAlloc is as good as any other. scclCommSplit needs a transport that
- * can be split, and scclLaunchAsync has a thread of its own only where any
- * thread may use the transport; else launches wait until scclWait executes
- * them. A collective call fails if nothing that this rank needs has come or
- * gone for `timeoutSeconds`; then, whenever another rank gives up, and if ranks
- * make other calls, the communicator is out of use, and messages may still be
- * under way in the buffers of the call: MPI takes none back.
+ * Differences to ranks that share a machine: buffers of a GPU pass through
+ * memory of the host, calls return when the stream has done the collective, and
+ * no graph captures it. Memory of scclMemAlloc is as good as any other.
+ * scclCommSplit needs a transport that can be split; where no other thread may
+ * use it, scclWait executes launches of scclLaunchAsync. A collective call
+ * fails if nothing that this rank needs has come or gone for `timeoutSeconds`;
+ * then, whenever another rank gives up, and if ranks make other calls, the
+ * communicator is out of use, and messages may still be under way in the
+ * buffers of the call: MPI takes none back.
  */
 SCCL_API scclResult scclCommInitTransport(const scclTransport *transport,
                                           const scclConfig *config,

@@ -280,12 +280,7 @@ scclResult scclCommInitTransport(const scclTransport *transport,
     }
     scclConfig chosen = readConfig(config);
     auto check = [&]() -> Status {
-      if (!comm)
-        return isNull("comm");
-      if (chosen.device == scclDeviceCPU)
-        return checkConfig(chosen);
-      return {scclErrorUnsupported,
-              "ranks that exchange messages have the CPU as a device"};
+      return comm ? checkConfig(chosen) : isNull("comm");
     };
     return makeComm(
         comm, check,

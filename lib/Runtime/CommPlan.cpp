@@ -33,8 +33,8 @@ static constexpr uint64_t smallestPiece = 4096;
 
 CommPlan::CommPlan(Group &group, std::shared_ptr<const LoadedPlan> plan,
                    unsigned number)
-    : JoinedPlan(std::move(plan), *group.device, group.rank(), group.numRanks(),
-                 number),
+    : JoinedPlan(std::move(plan), *group.device, *group.device, group.rank(),
+                 group.numRanks(), number),
       group(group), plane(group.plane) {}
 
 /// What a rank says of `plan` if `status` is all that there is to say.

@@ -19,9 +19,10 @@ uint64_t sccl::memoryBudget(const scclConfig &config, const Device &device) {
 }
 
 JoinedPlan::JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,
-                       unsigned rank, unsigned numRanks, unsigned number)
+                       const Device &callers, unsigned rank, unsigned numRanks,
+                       unsigned number)
     : plan(std::move(plan)), manifest(this->plan->view.manifest), rank(rank),
-      numRanks(numRanks), number(number), device(device) {}
+      numRanks(numRanks), number(number), device(device), callers(callers) {}
 
 JoinedPlan::~JoinedPlan() = default;
 
@@ -86,7 +87,7 @@ Status JoinedPlan::checkBuffers(Flight &flight) const {
                      " bytes goes beyond the end of memory");
     if (bytes != 0)
       if (Status status =
-              device.checkBuffer(reinterpret_cast<void *>(address), name);
+              callers.checkBuffer(reinterpret_cast<void *>(address), name);
           !status.ok())
         return status;
   }
@@ -121,7 +122,7 @@ Status JoinedPlan::check(const LaunchRequest &request, Flight &flight) const {
   flight.request = request;
   if (Status status = checkTypes(request); !status.ok())
     return status;
-  if (Status status = device.checkStream(request.stream); !status.ok())
+  if (Status status = callers.checkStream(request.stream); !status.ok())
     return status;
   flight.segmentBytes = request.count * dataTypeBytes(request.type);
   if (Status status = checkBuffers(flight); !status.ok())

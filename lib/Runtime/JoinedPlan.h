@@ -86,8 +86,11 @@ public:
   Status setChoice(const scclChoice *choice);
 
 protected:
+  /// `device` runs the code, and `callers` is the one whose buffers and streams
+  /// callers pass.
   JoinedPlan(std::shared_ptr<const LoadedPlan> plan, Device &device,
-             unsigned rank, unsigned numRanks, unsigned number);
+             const Device &callers, unsigned rank, unsigned numRanks,
+             unsigned number);
 
   /// Decides what a launch of so many bytes executes.
   virtual Status choose(Flight &flight) const = 0;
@@ -120,6 +123,7 @@ private:
   Status checkBuffers(Flight &flight) const;
 
   Device &device;
+  const Device &callers;
 };
 
 /// The hash by which ranks find out whether their plans are the same.

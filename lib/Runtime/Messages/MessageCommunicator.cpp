@@ -26,7 +26,9 @@ Status MessageCommunicator::create(const scclTransport &transport,
   Status status = attempt([&] {
     group = std::make_unique<MessageGroup>(transport, config);
     made.reset(new MessageCommunicator(std::move(group)));
-    return arguments;
+    return arguments.ok() && config.device != scclDeviceCPU
+               ? HostStaging::open(config, made->staging)
+               : arguments;
   });
   if (!made)
     return group ? group->connect(status)
@@ -61,6 +63,8 @@ MessageCommunicator::~MessageCommunicator() {
     (void)attempt([&] { return engine.settle(); });
     for (void *block : blocks)
       std::free(block);
+  } else if (staging) {
+    staging->abandon();
   }
   plans.clear();
 }
@@ -95,7 +99,17 @@ Status MessageCommunicator::join(const std::shared_ptr<const LoadedPlan> &plan,
   // Launches use what the plan needs more of.
   if (queue)
     queue->awaitAll();
-  return MessagePlan::load(*group, engine, plan, number, before, result);
+  if (!staging)
+    return MessagePlan::load(*group, engine, *group->device, plan, number,
+                             before, result);
+  Status status = attempt([&] {
+    // A plan for other ranks has no layout of this one.
+    if (!before.ok() || plan->view.manifest.ranks != numRanks())
+      return before;
+    return staging->reserve(plan->view.manifest, rank());
+  });
+  return MessagePlan::load(*group, engine, staging->device(), plan, number,
+                           status, result);
 }
 
 Status MessageCommunicator::launch(JoinedPlan &plan,
@@ -109,25 +123,39 @@ Status MessageCommunicator::launch(JoinedPlan &plan,
 Status MessageCommunicator::launchNow(JoinedPlan &plan,
                                       const LaunchRequest &request) {
   JoinedPlan::Flight flight;
-  if (Status status = plan.check(request, flight); !status.ok()) {
+  Status status = plan.check(request, flight);
+  if (status.ok() && staging)
+    status = attempt([&] { return staging->checkStream(request.stream); });
+  if (!status.ok()) {
     failNow(status);
     return status;
   }
   if (!group->enter())
     return {scclErrorBusy, "another launch of this rank is in flight"};
   Patience::begin(group->ranksHere());
-  Status status = attempt([&] {
+  status = attempt([&] {
     Status status = group->poison();
     // What stays in shared memory would not see it.
     if (status.ok())
       status = group->checkTransport();
-    return status.ok() ? static_cast<MessagePlan &>(plan).execute(flight)
+    return status.ok() ? execute(static_cast<MessagePlan &>(plan), flight)
                        : status;
   });
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
   group->leave();
   return status;
+}
+
+Status MessageCommunicator::execute(MessagePlan &plan,
+                                    JoinedPlan::Flight &flight) {
+  if (!staging || flight.request.count == 0)
+    return plan.execute(flight);
+  auto exchange = [&](JoinedPlan::Flight &slice) {
+    return plan.execute(slice);
+  };
+  auto look = [&] { return engine.look(); };
+  return staging->launch(flight, plan.info(), rank(), {exchange, look});
 }
 
 /// A launch has failed on this rank, and others may be waiting in it. It is a
@@ -170,6 +198,9 @@ void MessageCommunicator::refresh() {
 Status MessageCommunicator::launchLater(JoinedPlan &plan,
                                         const LaunchRequest &request,
                                         uint64_t &ticket) {
+  if (staging)
+    return {scclErrorUnsupported,
+            "launches on GPUs are in the order of their streams anyway"};
   if (!queue) {
     auto made = std::make_unique<LaunchQueue>(
         [this](JoinedPlan &of, const LaunchRequest &what) {
@@ -203,6 +234,8 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
   Status status = attempt([&]() -> Status {
     if (!memory)
       return invalid("memory is null");
+    if (staging)
+      return staging->allocate(bytes, &block);
     blocks.reserve(blocks.size() + 1);
     if (bytes <= SIZE_MAX / 2)
       block = std::aligned_alloc(page, rounded);
@@ -223,15 +256,21 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
   if (agreed.ok())
     agreed = group->bootstrap.agree(status, all);
   if (!agreed.ok()) {
-    std::free(block);
+    if (!staging)
+      std::free(block);
+    else
+      staging->free(block);
     return agreed;
   }
-  blocks.push_back(block);
+  if (!staging)
+    blocks.push_back(block);
   *memory = block;
   return {};
 }
 
 Status MessageCommunicator::free(void *memory) {
+  if (staging && staging->free(memory))
+    return {};
   auto found = std::find(blocks.begin(), blocks.end(), memory);
   if (found == blocks.end())
     return invalid("the memory is not from scclMemAlloc");
@@ -243,6 +282,8 @@ Status MessageCommunicator::free(void *memory) {
 }
 
 Status MessageCommunicator::copy(void *to, const void *from, size_t bytes) {
+  if (staging)
+    return staging->copy(to, from, bytes);
   std::memcpy(to, from, bytes);
   return {};
 }

@@ -8,12 +8,15 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_MESSAGECOMMUNICATOR_H
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGECOMMUNICATOR_H
 
+#include "HostStaging.h"
 #include "MessageEngine.h"
 
 #include "Runtime/LaunchQueue.h"
 #include "Runtime/Membership.h"
 
 namespace sccl {
+
+class MessagePlan;
 
 /// A group of ranks that exchange messages, and the plans it has loaded.
 class MessageCommunicator : public Membership {
@@ -55,14 +58,16 @@ private:
               const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
+  Status execute(MessagePlan &plan, JoinedPlan::Flight &flight);
   Status gatherByMessages();
   void failNow(const Status &why);
   void look();
 
   std::unique_ptr<MessageGroup> group;
   MessageEngine engine;
-  std::unique_ptr<LaunchQueue> queue; ///< null until it is needed
-  std::vector<void *> blocks;         ///< of scclMemAlloc
+  std::unique_ptr<HostStaging> staging; ///< null if buffers are on the host
+  std::unique_ptr<LaunchQueue> queue;   ///< null until it is needed
+  std::vector<void *> blocks;           ///< of scclMemAlloc, on the host
 };
 
 } // namespace sccl

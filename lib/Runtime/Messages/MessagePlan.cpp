@@ -31,10 +31,11 @@ static constexpr unsigned window = 8;
 static constexpr uint64_t alignment = 64;
 
 MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
+                         const Device &callers,
                          std::shared_ptr<const LoadedPlan> plan,
                          unsigned number)
-    : JoinedPlan(std::move(plan), *group.device, group.rank(), group.numRanks(),
-                 number),
+    : JoinedPlan(std::move(plan), *group.device, callers, group.rank(),
+                 group.numRanks(), number),
       group(group), engine(engine) {}
 
 /// Compares the plans of all ranks, and how it went for them.
@@ -59,13 +60,14 @@ static Status agree(const MessageGroup &group, const LoadedPlan *plan,
 }
 
 Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
+                         const Device &callers,
                          std::shared_ptr<const LoadedPlan> plan,
                          unsigned number, const Status &before,
                          std::unique_ptr<JoinedPlan> &result) {
   std::unique_ptr<MessagePlan> made;
   Status status = attempt([&] {
     if (before.ok())
-      made.reset(new MessagePlan(group, engine, plan, number));
+      made.reset(new MessagePlan(group, engine, callers, plan, number));
     return before;
   });
   if (!made)

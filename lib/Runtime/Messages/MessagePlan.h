@@ -23,18 +23,20 @@ public:
   /// ranks if it fails on one, or if `before` is an error; then `plan` may be
   /// null.
   static Status load(MessageGroup &group, MessageEngine &engine,
+                     const Device &callers,
                      std::shared_ptr<const LoadedPlan> plan, unsigned number,
                      const Status &before, std::unique_ptr<JoinedPlan> &result);
 
   Status loadAgain() const override;
   uint64_t ownBytes() const override { return scratchSize; }
-  /// Collective; see scclLaunch. Nothing else may be in flight.
+  /// Collective; see scclLaunch. Buffers are on the host. Nothing else may be
+  /// in flight.
   Status execute(Flight &flight);
 
   ~MessagePlan() override;
 
 private:
-  MessagePlan(MessageGroup &group, MessageEngine &engine,
+  MessagePlan(MessageGroup &group, MessageEngine &engine, const Device &callers,
               std::shared_ptr<const LoadedPlan> plan, unsigned number);
   Status connect();
   Status prepare();

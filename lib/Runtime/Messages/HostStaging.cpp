@@ -1,0 +1,204 @@
+//===- HostStaging.cpp - Messages of buffers on a GPU ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostStaging.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+/// Slices begin at these bytes of a segment, which no element crosses.
+static constexpr uint64_t alignment = 64;
+
+Status HostStaging::open(const scclConfig &config,
+                         std::unique_ptr<HostStaging> &result) {
+  std::unique_ptr<Device> gpu;
+  if (Status status = createDevice(config, gpu); !status.ok())
+    return status;
+  result.reset(new HostStaging(std::move(gpu)));
+  return {};
+}
+
+/// The most bytes that a slice of a segment has, the same on all ranks, which
+/// launch as many slices: for the rank with the most segments 16 MiB, some
+/// 0.3 ms of a network, but no less than 64 KiB of each.
+static uint64_t mostSliceBytes(const plan::Manifest &plan) {
+  constexpr uint64_t sliceBytes = 16 << 20, leastBytes = 64 << 10;
+  uint64_t segments = 1;
+  for (const plan::RankLayout &layout : plan.layout)
+    segments = std::max<uint64_t>(
+        segments, layout.inputSegments + uint64_t(layout.outputSegments));
+  return std::max(sliceBytes / segments / alignment * alignment, leastBytes);
+}
+
+Status HostStaging::reserve(const plan::Manifest &plan, unsigned rank) {
+  constexpr uint64_t page = 4096;
+  const plan::RankLayout &layout = plan.layout[rank];
+  uint64_t needed = 2 * mostSliceBytes(plan) *
+                    (layout.inputSegments + uint64_t(layout.outputSegments));
+  if (needed <= bytes)
+    return {};
+  blocks.reserve(blocks.size() + 1);
+  needed = llvm::alignTo(needed, page);
+  HostMemory memory(static_cast<char *>(std::aligned_alloc(page, needed)));
+  if (!memory)
+    return {scclErrorOutOfMemory,
+            "no memory for " + std::to_string(needed) +
+                " bytes on the way between GPU and messages"};
+  void *mapped = nullptr;
+  Status status = gpu->mapHostMemory(memory.get(), needed, &mapped);
+  // Even if it has failed then, the driver may know the memory.
+  blocks.push_back(std::move(memory));
+  if (status.ok())
+    bytes = needed;
+  return status;
+}
+
+void HostStaging::abandon() {
+  for (HostMemory &memory : blocks)
+    (void)memory.release();
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+Status HostStaging::checkStream(void *stream) const {
+  bool isCaptured = false;
+  Status status = gpu->isCaptured(stream, isCaptured);
+  if (!status.ok() || !isCaptured)
+    return status;
+  return {scclErrorUnsupported,
+          "the stream is captured, and a graph cannot exchange messages"};
+}
+
+Status HostStaging::copySlice(const Segments &segments, const Slice &slice,
+                              char *onHost, bool toHost, void *stream) {
+  for (unsigned i = 0; i < segments.count; ++i) {
+    char *onDevice = segments.memory + i * segments.distance + slice.at;
+    char *staged = onHost + i * slice.bytes;
+    Status status = gpu->copy(toHost ? staged : onDevice,
+                              toHost ? onDevice : staged, slice.bytes, stream);
+    if (!status.ok())
+      return status;
+  }
+  return {};
+}
+
+/// Returns when the stream has nothing to do. That may take as long as the
+/// caller's kernels before it do.
+Status HostStaging::awaitStream(void *stream,
+                                llvm::function_ref<Status()> look) {
+  while (true) {
+    bool done = false;
+    if (Status status = gpu->poll(stream, done); !status.ok() || done)
+      return status;
+    if (Status status = look(); !status.ok())
+      return status;
+    Patience::pause();
+  }
+}
+
+/// Slice i is in half i % 2 of the memory, its input before its output. What
+/// the stream does while the messages of slice i are under way is done before
+/// those of the next begin, so the other half is free for it.
+Status HostStaging::runSlices(const JoinedPlan::Flight &flight,
+                              const plan::RankLayout &layout,
+                              uint64_t sliceBytes, const Steps &steps) {
+  const LaunchRequest &request = flight.request;
+  uint64_t segment = flight.segmentBytes;
+  uint64_t slices = llvm::divideCeil(segment, sliceBytes);
+  Segments input = {const_cast<char *>(static_cast<const char *>(request.send)),
+                    layout.inputSegments, segment};
+  Segments output = {static_cast<char *>(request.recv), layout.outputSegments,
+                     segment};
+  auto sliceOf = [&](uint64_t i) -> Slice {
+    return {i * sliceBytes, std::min(sliceBytes, segment - i * sliceBytes)};
+  };
+  auto inputOf = [&](uint64_t i) {
+    return blocks.back().get() + i % 2 * (bytes / 2);
+  };
+  auto outputOf = [&](uint64_t i) {
+    return inputOf(i) + input.count * sliceOf(i).bytes;
+  };
+  auto fetch = [&](uint64_t i) {
+    return copySlice(input, sliceOf(i), inputOf(i), /*toHost=*/true,
+                     request.stream);
+  };
+  auto give = [&](uint64_t i) {
+    return copySlice(output, sliceOf(i), outputOf(i), /*toHost=*/false,
+                     request.stream);
+  };
+  Status status = fetch(0);
+  for (uint64_t i = 0; status.ok() && i < slices; ++i) {
+    status = awaitStream(request.stream, steps.look);
+    if (status.ok() && i + 1 < slices)
+      status = fetch(i + 1);
+    if (status.ok() && i != 0)
+      status = give(i - 1);
+    if (!status.ok())
+      break;
+    JoinedPlan::Flight slice = flight;
+    uint64_t elementBytes = segment / request.count;
+    slice.isInPlace = false;
+    slice.segmentBytes = sliceOf(i).bytes;
+    slice.request.count = slice.segmentBytes / elementBytes;
+    slice.request.send = inputOf(i);
+    slice.request.recv = outputOf(i);
+    status = steps.exchange(slice);
+  }
+  if (status.ok())
+    status = give(slices - 1);
+  return status.ok() ? awaitStream(request.stream, steps.look) : status;
+}
+
+Status HostStaging::launch(const JoinedPlan::Flight &flight,
+                           const plan::Manifest &plan, unsigned rank,
+                           const Steps &steps) {
+  void *stream = flight.request.stream;
+  if (Status status = gpu->begin(stream); !status.ok())
+    return status;
+  // All slices but the last are alike.
+  uint64_t slices = llvm::divideCeil(flight.segmentBytes, mostSliceBytes(plan));
+  uint64_t sliceBytes =
+      llvm::alignTo(llvm::divideCeil(flight.segmentBytes, slices), alignment);
+  Status status = runSlices(flight, plan.layout[rank], sliceBytes, steps);
+  return status.ok() ? gpu->end(stream) : status;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of the GPU
+//===----------------------------------------------------------------------===//
+
+Status HostStaging::allocate(uint64_t bytes, void **memory) {
+  buffers.reserve(buffers.size() + 1);
+  std::unique_ptr<DeviceBuffer> buffer;
+  if (Status status = gpu->allocate(std::max<uint64_t>(bytes, 1), buffer);
+      !status.ok())
+    return status;
+  *memory = buffer->data();
+  buffers.push_back(std::move(buffer));
+  return {};
+}
+
+bool HostStaging::free(void *memory) {
+  return std::erase_if(buffers, [&](const auto &buffer) {
+           return buffer->data() == memory;
+         }) != 0;
+}
+
+Status HostStaging::copy(void *to, const void *from, uint64_t bytes) {
+  if (bytes == 0)
+    return {};
+  if (Status status = gpu->begin(nullptr); !status.ok())
+    return status;
+  if (Status status = gpu->copy(to, from, bytes, nullptr); !status.ok())
+    return status;
+  return awaitStream(nullptr, [] { return Status(); });
+}
