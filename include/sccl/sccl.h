@@ -261,11 +261,10 @@ SCCL_API scclResult scclCommInit(int rank, int numRanks,
  * copied, and closed when the communicator is destroyed, or at once if this
  * fails.
  *
- * Differences to ranks that share a machine: buffers of a GPU pass through
- * memory of the host, calls return when the stream has done the collective, and
- * no graph captures it. Memory of scclMemAlloc is as good as any other.
- * scclCommSplit needs a transport that can be split; where no other thread may
- * use it, scclWait executes launches of scclLaunchAsync. A collective call
+ * Differences to ranks that share a machine: on a GPU calls return when all is
+ * done, and no graph captures them. Memory of scclMemAlloc is as good as any
+ * other. scclCommSplit needs a transport that can be split; where no other
+ * thread may use it, scclWait executes what scclLaunchAsync was told. A call
  * fails if nothing that this rank needs has come or gone for `timeoutSeconds`;
  * then, whenever another rank gives up, and if ranks make other calls, the
  * communicator is out of use, and messages may still be under way in the

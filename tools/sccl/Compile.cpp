@@ -290,7 +290,7 @@ static bool warnOfBoxes(mlir::ModuleOp module, llvm::StringRef path,
         << escapeControls(path.str()) << " is for " << most
         << " boxes, and libsccl launches kernels for " << *gpu
         << " on GPUs of one host only; for ranks on several hosts there are "
-           "--target=mpi (buffers in memory of the hosts) and "
+           "--target=mpi, by way of memory of the hosts, and "
            "--target=nccl-device\n";
   return true;
 }
