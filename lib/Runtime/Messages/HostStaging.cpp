@@ -7,6 +7,8 @@
 
 #include "HostStaging.h"
 
+#include "Runtime/TimeLimit.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -21,7 +23,7 @@ Status HostStaging::open(const scclConfig &config,
   std::unique_ptr<Device> gpu;
   if (Status status = createDevice(config, gpu); !status.ok())
     return status;
-  result.reset(new HostStaging(std::move(gpu)));
+  result.reset(new HostStaging(std::move(gpu), config.timeoutSeconds));
   return {};
 }
 
@@ -169,7 +171,19 @@ Status HostStaging::launch(const JoinedPlan::Flight &flight,
   uint64_t sliceBytes =
       llvm::alignTo(llvm::divideCeil(flight.segmentBytes, slices), alignment);
   Status status = runSlices(flight, plan.layout[rank], sliceBytes, steps);
-  return status.ok() ? gpu->end(stream) : status;
+  if (status.ok())
+    return gpu->end(stream);
+  settle(stream);
+  return status;
+}
+
+/// What still copies may not lose its memory; but the caller's kernels may not
+/// end at all.
+void HostStaging::settle(void *stream) {
+  TimeLimit limit(timeoutSeconds);
+  (void)awaitStream(stream, [&]() -> Status {
+    return limit.isOver() ? Status(scclErrorTimeout, "") : Status();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -198,7 +212,10 @@ Status HostStaging::copy(void *to, const void *from, uint64_t bytes) {
     return {};
   if (Status status = gpu->begin(nullptr); !status.ok())
     return status;
-  if (Status status = gpu->copy(to, from, bytes, nullptr); !status.ok())
-    return status;
-  return awaitStream(nullptr, [] { return Status(); });
+  Status status = gpu->copy(to, from, bytes, nullptr);
+  if (status.ok())
+    status = awaitStream(nullptr, [] { return Status(); });
+  if (!status.ok())
+    settle(nullptr);
+  return status;
 }

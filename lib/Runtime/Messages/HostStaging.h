@@ -66,7 +66,8 @@ public:
   void abandon();
 
 private:
-  explicit HostStaging(std::unique_ptr<Device> gpu) : gpu(std::move(gpu)) {}
+  HostStaging(std::unique_ptr<Device> gpu, double timeoutSeconds)
+      : timeoutSeconds(timeoutSeconds), gpu(std::move(gpu)) {}
 
   /// A part of each segment.
   struct Slice {
@@ -81,10 +82,12 @@ private:
   Status copySlice(const Segments &segments, const Slice &slice, char *onHost,
                    bool toHost, void *stream);
   Status awaitStream(void *stream, llvm::function_ref<Status()> look);
+  void settle(void *stream);
   Status runSlices(const JoinedPlan::Flight &flight,
                    const plan::RankLayout &layout, uint64_t sliceBytes,
                    const Steps &steps);
 
+  const double timeoutSeconds;
   struct Free {
     void operator()(char *memory) const { std::free(memory); }
   };
