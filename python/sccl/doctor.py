@@ -7,10 +7,12 @@
 """``python -m sccl.doctor``: what this host has for sccl, and what is missing.
 
 One line for each thing, with OK, "--" for what is optional and not there, and MISSING.
-The exit code is 1 if something is missing.
+The exit code is 1 if something is missing. ``--peers`` says why GPUs do not reach each
+other over PCIe, of this host or by files with texts of another one (`peers`).
 """
 from __future__ import annotations
 
+import argparse
 import array
 import ctypes
 import os
@@ -20,7 +22,7 @@ import signal
 import sys
 from typing import Callable, List, Tuple
 
-from . import _library, shelf, tool
+from . import _library, peers, shelf, tool
 from .ranks import run_threads
 
 Finding = Tuple[str, str, str]  #: state, name, and what there is to say
@@ -151,8 +153,35 @@ def findings() -> List[Finding]:
     return found
 
 
+def _peers(files: List[str]) -> List[Finding]:
+    """Raises OSError or ValueError for a file that cannot be read or is none."""
+    if not files:
+        texts = peers.texts_of_this_host()
+        why = "this host has neither lspci nor nvidia-smi; give files with what they print"
+        return peers.findings(texts) if texts else [("--", "peers", why)]
+    return peers.findings(
+        (file, pathlib.Path(file).read_text(errors="replace")) for file in files
+    )
+
+
 def main() -> int:
-    found = findings()
+    arguments = argparse.ArgumentParser(
+        prog="python3 -m sccl.doctor",
+        description="Print what this host has for sccl, and what is missing.",
+    )
+    arguments.add_argument(
+        "--peers",
+        nargs="*",
+        metavar="FILE",
+        help="say why GPUs do not reach each other; files are of another host, with what "
+        "lspci -vvv or nvidia-smi topo -p2p r prints, or /proc/cmdline",
+    )
+    files = arguments.parse_args().peers
+    try:
+        found = findings() if files is None else _peers(files)
+    except (OSError, ValueError) as error:
+        print(f"sccl.doctor: error: {error}", file=sys.stderr)
+        return 2
     for state, name, text in found:
         print(f"{state:8}{name:12}{text}")
     return int(any(state == "MISSING" for state, _, _ in found))
