@@ -47,6 +47,7 @@ Result<CutSchedule> exchange::cutUnevenly(const Collective &collective,
   if (!cut)
     return Error{cut.error()};
   CutSchedule result{std::move(*cut), schedule};
+  result.schedule.period = 0;
   uint64_t sends = 0;
   for (Step &step : result.schedule.steps) {
     std::vector<Send> whole = std::move(step.sends);

@@ -21,7 +21,7 @@ namespace sccl::exchange {
 
 struct CutSchedule {
   Collective collective;
-  Schedule schedule; ///< with the rounds of the original
+  Schedule schedule; ///< step by step, with the rounds of the original
 };
 
 /// The same schedule with each segment cut into `parts` chunks, of which each
