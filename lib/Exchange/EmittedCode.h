@@ -1,4 +1,4 @@
-//===- EmittedCode.h - Code that executes point-to-point programs *- C++ -*-==//
+//===- EmittedCode.h - Code that is emitted as it is -*- C++ -*-----------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +14,10 @@
 
 namespace sccl::exchange::emitted {
 
-const char *torchP2P(); ///< torch_p2p.py
-const char *ncclHost(); ///< nccl_host.cpp
+const char *torchP2P();         ///< torch_p2p.py
+const char *ncclHost();         ///< nccl_host.cpp
+const char *mscclppRegister();  ///< mscclpp_register.cpp
+const char *mscclEnvironment(); ///< msccl_env.sh
 
 } // namespace sccl::exchange::emitted
 

@@ -10,6 +10,8 @@
 #include "MscclppPlanner.h"
 #include "MscclppStructure.h"
 
+#include "sccl/Exchange/AlgorithmSet.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -24,31 +26,35 @@ static std::vector<MscclppManner> mannersOf(bool usesLL) {
           {false, true, true, true}};
 }
 
-/// 64 bits of FNV-1a, in hexadecimal.
-static std::string hashOf(std::string_view text) {
-  uint64_t hash = 14695981039346656037u;
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 1099511628211u;
-  std::string digits(16, '0');
-  for (size_t i = 16; i-- > 0; hash >>= 4)
-    digits[i] = "0123456789abcdef"[hash & 15];
-  return digits;
-}
-
 /// The executor knows plans by name only.
 static void nameByContent(MscclppPlan &plan, const std::string &name) {
   plan.name = name;
-  plan.name += "_" + hashOf(printMscclpp(plan));
+  plan.name += "_" + hashOfText(printMscclpp(plan));
 }
 
-/// Why the executor has no room for a plan; empty if it has.
-static std::string overrun(const MscclppPlan &plan) {
-  for (const MscclppGpu &gpu : plan.gpus) {
+void exchange::limitSizes(MscclppPlan &plan, const std::string &name,
+                          uint64_t least, uint64_t most) {
+  plan.minBytes = least;
+  plan.maxBytes = most;
+  nameByContent(plan, name);
+}
+
+/// Why the executor has no room for the blocks of a rank; empty if it has.
+template <typename Gpus> static std::string overrunOfBlocks(const Gpus &gpus) {
+  for (const auto &gpu : gpus)
     if (gpu.blocks.size() > MscclppLimits::blocksPerRank)
       return std::to_string(gpu.blocks.size()) +
              " thread blocks of a rank, which have to run at once, there is "
              "room for " +
              std::to_string(MscclppLimits::blocksPerRank);
+  return "";
+}
+
+/// The same for a plan.
+static std::string overrun(const MscclppPlan &plan) {
+  if (std::string problem = overrunOfBlocks(plan.gpus); !problem.empty())
+    return problem;
+  for (const MscclppGpu &gpu : plan.gpus) {
     for (const MscclppBlock &block : gpu.blocks)
       if (block.operations.size() > MscclppLimits::operationsPerBlock)
         return std::to_string(block.operations.size()) +
@@ -111,6 +117,9 @@ Result<MscclppPlan> exchange::toMscclpp(const Collective &collective,
     MscclAlgorithm algorithm = makeMsccl(collective, program, stepsPerBlock);
     if (options.inPlace && !*algorithm.inPlace)
       return Error{"the program cannot be run in place"};
+    // A plan has no fewer blocks, and smaller ones are more.
+    if (std::string problem = overrunOfBlocks(algorithm.gpus); !problem.empty())
+      return result.error().empty() ? Error{problem} : Error{result.error()};
     result = planOf(algorithm, call, options);
     if (result)
       break;

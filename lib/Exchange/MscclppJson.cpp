@@ -18,7 +18,7 @@ static constexpr std::array<const char *, numMscclppKinds> kindNames = {
     "re",    "res",     "rre",         "rres",        "ppkt",    "rppkt",
     "cpkt",  "upkt",    "repkt",       "respkt",      "recpkt",  "recspkt",
     "glres", "gstore",  "sem_acquire", "sem_release", "pipeline"};
-static constexpr std::array<const char *, 3> bufferNames = {"i", "o", "s"};
+static constexpr std::array<const char *, 3> bufferLetters = {"i", "o", "s"};
 static constexpr std::array<const char *, 4> channelNames = {"none", "memory",
                                                              "port", "switch"};
 
@@ -90,7 +90,7 @@ MscclppChunks PlanReader::readChunks(const Json::Value &value) {
     chunks.remote = uint32_t(json.number(value, "buffer_id", 255));
   } else {
     chunks.buffer =
-        name<Buffer>(bufferNames, json.field(value, "type"), "type");
+        name<Buffer>(bufferLetters, json.field(value, "type"), "type");
   }
   chunks.first = uint32_t(json.number(value, "index", mostChunks));
   chunks.count = uint32_t(json.number(value, "size", mostChunks));
@@ -184,7 +184,8 @@ void PlanReader::readChannels(const Json::Value &gpu, MscclppGpu &result) {
 MscclppRemote PlanReader::readRemote(const Json::Value &value) {
   MscclppRemote remote{json.placeOf(value), 0, {}, false, false};
   remote.rank = uint32_t(json.number(value, "rank", mostRanks));
-  remote.buffer = name<Buffer>(bufferNames, json.field(value, "type"), "type");
+  remote.buffer =
+      name<Buffer>(bufferLetters, json.field(value, "type"), "type");
   for (const Json::Value &type : json.list(value, "access_channel_types")) {
     auto channel =
         name<MscclppChannel>(channelNames, type, "access_channel_types");
@@ -327,7 +328,7 @@ static Json::Value toJson(const std::vector<MscclppChunks> &all) {
     if (chunks.isRemote)
       value["buffer_id"] = chunks.remote;
     else
-      value["type"] = bufferNames[size_t(chunks.buffer)];
+      value["type"] = bufferLetters[size_t(chunks.buffer)];
     value["index"] = chunks.first;
     value["size"] = chunks.count;
     list.append(std::move(value));
@@ -387,7 +388,7 @@ static Json::Value toJson(const MscclppGpu &gpu, unsigned rank) {
   for (const MscclppRemote &remote : gpu.remotes) {
     Json::Value &item = value["remote_buffers"].append({});
     item["rank"] = remote.rank;
-    item["type"] = bufferNames[size_t(remote.buffer)];
+    item["type"] = bufferLetters[size_t(remote.buffer)];
     if (remote.byMemory)
       item["access_channel_types"].append("memory");
     if (remote.byPort)

@@ -17,7 +17,7 @@
 using namespace sccl;
 using namespace sccl::driver;
 
-static std::string nameOf(const Candidate &candidate) {
+std::string driver::describe(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
   bool isPipelined = candidate.isPipelined();
   std::string text =
@@ -28,7 +28,7 @@ static std::string nameOf(const Candidate &candidate) {
     return text;
   return text + llvm::formatv(", {0} piece{1}{2}", candidate.pieces,
                               candidate.pieces == 1 ? "" : "s",
-                              describe(candidate.order))
+                              sccl::describe(candidate.order))
                     .str();
 }
 
@@ -54,8 +54,8 @@ void AdviceReport::printTable() const {
     }
     for (const Baseline &baseline : baselines)
       out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
-    out() << "   " << ::nameOf(advice.candidates[size.candidate]) << ", "
-          << (size.isSimulated() ? size.way : "estimated") << '\n';
+    out() << "   " << driver::describe(advice.candidates[size.candidate])
+          << ", " << (size.isSimulated() ? size.way : "estimated") << '\n';
   }
 }
 

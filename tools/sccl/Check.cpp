@@ -10,6 +10,7 @@
 #include "CheckMsccl.h"
 #include "Driver.h"
 #include "Output.h"
+#include "PlanSet.h"
 #include "Progress.h"
 #include "TopologyNotes.h"
 
@@ -25,6 +26,7 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace sccl;
@@ -33,8 +35,9 @@ namespace cl = llvm::cl;
 
 static cl::SubCommand command(
     "check",
-    "Check schedules, programs, assembly, files of MSCCL or litmus tests");
-static cl::opt<std::string> input(cl::Positional, cl::desc("FILE"),
+    "Check schedules, programs, assembly, files of MSCCL, sets of them, or "
+    "litmus tests");
+static cl::opt<std::string> input(cl::Positional, cl::desc("FILE|DIR"),
                                   cl::Required, cl::sub(command));
 static cl::opt<std::string>
     certificateFile("certificate", cl::desc("Verify this lower bound, too"),
@@ -81,6 +84,9 @@ int driver::checkMain() {
     option = "--machine";
   if (!option.empty())
     return fail(option + " is for files of other tools, .xml and .json");
+  if (llvm::sys::fs::is_directory(input))
+    return hasNoOptionsOfSchedules("sets of files") ? checkSetIn(input, json)
+                                                    : BadInput;
   if (isLitmusFile(input))
     return hasNoOptionsOfSchedules("litmus tests") ? checkLitmus(input, json)
                                                    : BadInput;

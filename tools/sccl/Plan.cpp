@@ -151,6 +151,7 @@ static std::optional<NamedFabric> fabricOf(const Machine &machine,
       std::move(made->boundClass), {}};
   for (unsigned gpu : machine.gpus())
     named.gpus.push_back(machine.vertices()[gpu].name);
+  named.chip = machine.vertices()[machine.gpus().front()].chip;
   return named;
 }
 
@@ -449,8 +450,7 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
                 loweringOptions()),
          loweringOptions(),
          errorsOf(context, named.fabric.topology, *advice, waysToTry())});
-  if (!writeOutput(named.fabric, named.boxes, *advice, lowering,
-                   loweringOptions()))
+  if (!writeOutput(context, named, *advice, lowering, loweringOptions(), json))
     return BadInput;
   return advice->frontier.stopped || !advice->stopped.empty() ? NotKnown : Done;
 }
@@ -476,7 +476,7 @@ int driver::planMain() {
   if (!isCombining && !option.empty())
     return fail(option + " is for collectives that reduce, and " +
                 family->name() + " does not");
-  if (!prepareOutput())
+  if (!fitsOutput(fabrics->back(), *family) || !prepareOutput())
     return BadInput;
   return planFor(*fabrics, *family, *sizes);
 }

@@ -23,6 +23,7 @@ struct NamedFabric {
   std::vector<std::string> notes = {};
   std::string bounded = boundClass;   ///< programs that bounds hold for
   std::vector<std::string> gpus = {}; ///< names, by rank
+  std::string chip = {};              ///< of rank 0; empty if not known
 };
 
 /// `family`, of the ranks of `left`, among the same GPUs of `intact`. Nothing

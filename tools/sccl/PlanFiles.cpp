@@ -10,7 +10,9 @@
 #include "Driver.h"
 #include "MachineFlags.h"
 #include "Output.h"
+#include "PlanSet.h"
 #include "Plans.h"
+#include "Progress.h"
 
 #include "sccl/Pipelines/Ways.h"
 
@@ -44,6 +46,18 @@ static llvm::cl::list<std::string>
             llvm::cl::desc("What the plan of -o runs on: sm_90, gfx942, "
                            "..., host or mpi; as often as wanted"),
             llvm::cl::sub(planCommand()));
+
+static llvm::cl::opt<exchange::SetExecutor> executor(
+    "executor",
+    llvm::cl::desc("Write into the folder of -o a set of files for another "
+                   "executor, for all sizes, and what makes it load them"),
+    llvm::cl::values(
+        clEnumValN(exchange::SetExecutor::Mscclpp, "mscclpp", "MSCCL++ 0.9"),
+        clEnumValN(exchange::SetExecutor::Nccl, "nccl", "msccl-executor-nccl"),
+        clEnumValN(exchange::SetExecutor::Rccl, "rccl", "RCCL up to 7.2")),
+    llvm::cl::sub(planCommand()));
+
+static bool isForSet() { return executor.getNumOccurrences() > 0; }
 
 bool driver::writesOutput() { return !output.empty(); }
 
@@ -180,12 +194,35 @@ static bool writeFolder(const std::vector<ScheduleFile> &files) {
   return true;
 }
 
-bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
+/// Makes the set that --executor asks for, and prints it.
+static bool writeSetFor(mlir::MLIRContext &context, const NamedFabric &named,
+                        const Advice &advice, const LoweringOptions &options,
+                        bool json) {
+  Result<MadeSet> made = Error{};
+  {
+    Progress progress("making files for " +
+                      std::string(exchange::setExecutorName(executor)));
+    made = makeSet(context, executor, named, advice, options);
+  }
+  if (!made) {
+    fail(made.error());
+    return false;
+  }
+  if (!writeSet(*made, output))
+    return false;
+  printSet(made->set, json);
+  return true;
+}
+
+bool driver::writeOutput(mlir::MLIRContext &context, const NamedFabric &named,
                          const Advice &advice, const LoweringFlags &flags,
-                         const LoweringOptions &options) {
+                         const LoweringOptions &options, bool json) {
   if (output.empty())
     return true;
-  std::vector<ScheduleFile> files = textsOf(fabric, boxes, advice, options);
+  if (isForSet())
+    return writeSetFor(context, named, advice, options, json);
+  std::vector<ScheduleFile> files =
+      textsOf(named.fabric, named.boxes, advice, options);
   if (targets.empty())
     return writeFolder(files);
   PlanCompileRequest request;
@@ -205,6 +242,11 @@ bool driver::writeOutput(const Fabric &fabric, const RankGroups &boxes,
 static std::optional<std::string> findMistake() {
   if (output.empty() && withSpares)
     return "--spares needs -o: it says what is written there";
+  if (isForSet() && output.empty())
+    return "--executor needs -o with a folder for the files";
+  if (isForSet() && (withSpares || !targets.empty()))
+    return std::string("--executor is for files of others, and ") +
+           (withSpares ? "--spares" : "--target") + " for libsccl";
   if (targets.empty() && isPlanFile(output))
     return "'" + output + "' is named as a plan, which needs --target";
   if (!targets.empty() && !isPlanFile(output))
@@ -218,6 +260,17 @@ bool driver::isOutputRight() {
     return false;
   }
   return areTargets(std::vector<std::string>(targets.begin(), targets.end()));
+}
+
+bool driver::fitsOutput(const NamedFabric &named,
+                        const CollectiveFamily &family) {
+  std::optional<std::string> obstacle;
+  if (isForSet())
+    obstacle = findObstacle(executor, named, family);
+  if (obstacle)
+    fail("--executor=" + std::string(exchange::setExecutorName(executor)) +
+         ": " + *obstacle);
+  return !obstacle;
 }
 
 bool driver::prepareOutput() {

@@ -9,9 +9,13 @@
 #define SCCL_TOOLS_SCCL_PLANFILES_H
 
 #include "LoweringFlags.h"
+#include "PlanFabric.h"
 
 #include "sccl/Advice/Advice.h"
-#include "sccl/Model/RankGroups.h"
+
+namespace mlir {
+class MLIRContext;
+} // namespace mlir
 
 namespace sccl::driver {
 
@@ -22,17 +26,21 @@ bool isForMessages();
 
 /// False, after an error, if -o and what is said of it make no sense.
 bool isOutputRight();
+/// False, after an error, if --executor cannot have a set for `family` on
+/// `named`.
+bool fitsOutput(const NamedFabric &named, const CollectiveFamily &family);
 /// Makes the folder that -o names, or sees whether the file can be written.
 /// Prints an error and returns false if not.
 bool prepareOutput();
 
 /// Writes the schedules that are best for some size, and spare ones with
-/// --spares, into the folder that -o names; or with --target a plan of them,
-/// lowered with `options` for the types and reductions that `flags` list.
-/// Prints an error and returns false if it cannot.
-bool writeOutput(const Fabric &fabric, const RankGroups &boxes,
+/// --spares, into the folder that -o names; with --target a plan of them,
+/// lowered with `options` for the types and reductions that `flags` list; or
+/// with --executor a set, which is printed, as JSON if asked to. Prints an
+/// error and returns false if it cannot.
+bool writeOutput(mlir::MLIRContext &context, const NamedFabric &named,
                  const Advice &advice, const LoweringFlags &flags,
-                 const LoweringOptions &options);
+                 const LoweringOptions &options, bool json);
 
 } // namespace sccl::driver
 

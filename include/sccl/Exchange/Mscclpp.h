@@ -194,6 +194,11 @@ Result<MscclppPlan> toMscclpp(const MscclAlgorithm &algorithm,
                               const MscclCheckOptions &check,
                               const MscclppExportOptions &options);
 
+/// Makes `plan` one for calls of `least` to `most` bytes of the larger buffer,
+/// called `name` and a hash of the plan.
+void limitSizes(MscclppPlan &plan, const std::string &name, uint64_t least,
+                uint64_t most);
+
 /// As a file.
 std::string printMscclpp(const MscclppPlan &plan);
 
