@@ -27,21 +27,23 @@ std::vector<size_t> Adviser::inOrder() const {
 }
 
 /// Takes the program of a neighbouring size where it is clearly faster: it may
-/// not have been ranked for this one.
+/// not have been ranked for this one. From the largest size down and back up,
+/// so that it may pass several sizes.
 std::optional<Error> Adviser::tryNeighbours() {
   std::vector<size_t> order = inOrder();
-  for (size_t i = 0; i < order.size(); ++i)
-    for (size_t other : {i - 1, i + 1}) {
-      if (other >= order.size())
-        continue;
-      auto it = taken.find(advice.sizes[order[other]].bytes);
-      if (it == taken.end() || !programs.contains(it->second))
-        continue;
-      const Variant variant = it->second;
-      if (auto error =
-              simulateAt(order[i], programs.at(variant), variant, asGood))
-        return error;
-    }
+  auto tryAt = [&](size_t own, size_t other) -> std::optional<Error> {
+    auto it = taken.find(advice.sizes[other].bytes);
+    if (it == taken.end() || !programs.contains(it->second))
+      return std::nullopt;
+    const Variant variant = it->second;
+    return simulateAt(own, programs.at(variant), variant, asGood);
+  };
+  for (size_t i = order.size(); i-- > 1;)
+    if (auto error = tryAt(order[i - 1], order[i]))
+      return error;
+  for (size_t i = 1; i < order.size(); ++i)
+    if (auto error = tryAt(order[i], order[i - 1]))
+      return error;
   return std::nullopt;
 }
 
