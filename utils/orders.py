@@ -6,8 +6,9 @@
 #
 #===----------------------------------------------------------------------===//
 """Prints tables of docs/Numerics.md: what `sccl plan` advises for an all_reduce
-of floats with --order=ORDER beside --order=any; or with --loads the frontiers of
-`sccl pareto`, R/C by S with the proved bound behind it where that is less.
+of floats with --order=ORDER beside --order=any, or of bf16 with --one-rounding
+if ORDER is `once`; or with --loads the frontiers of `sccl pareto`, R/C by S with
+the proved bound behind it where that is less.
 
 Usage: orders.py [--loads] SCCL ORDER [MACHINE...]
 """
@@ -24,10 +25,17 @@ SIZES = {"1 KiB": KIB, "16 KiB": 16 * KIB, "64 KiB": 64 * KIB,
          "256 KiB": 256 * KIB, "1 MiB": KIB**2, "64 MiB": 64 * KIB**2}
 
 
-def times(sccl: str, machine: str, order: str) -> dict[int, float]:
+def options_of(order: str) -> tuple[list[str], list[str]]:
+    """Those of `sccl plan` for an order, and for what it is compared with."""
+    if order == "once":
+        return ["--element=bf16", "--one-rounding"], ["--element=bf16"]
+    return [f"--order={order}"], ["--order=any"]
+
+
+def times(sccl: str, machine: str, options: list[str]) -> dict[int, float]:
     """Microseconds by bytes."""
     command = [sccl, "plan", f"--machine={machine}", "--collective=all_reduce",
-               f"--order={order}", "--json"]
+               *options, "--json"]
     lines = subprocess.run(command, check=True, text=True,
                            stdout=subprocess.PIPE).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
@@ -71,7 +79,7 @@ def print_times(sccl: str, order: str, machines: list[str]) -> None:
     print("| machine | " + " | ".join(SIZES) + " |")
     print("|---" * (len(SIZES) + 1) + "|")
     for machine in machines:
-        free, kept = (times(sccl, machine, word) for word in ("any", order))
+        kept, free = (times(sccl, machine, options) for options in options_of(order))
         cells = [f"{kept[size]:.1f} ({kept[size] / free[size] - 1:+.0%})"
                  for size in SIZES.values()]
         print(f"| {machine} | " + " | ".join(cells) + " |")

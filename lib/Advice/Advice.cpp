@@ -9,6 +9,7 @@
 
 #include "Adviser.h"
 #include "Candidates.h"
+#include "InputSums.h"
 #include "OneOrder.h"
 #include "TimedBound.h"
 
@@ -183,6 +184,9 @@ findInOrder(mlir::MLIRContext &context, const Fabric &fabric,
         advice::findCandidates(fabric, family, options, deadline);
     if (!found)
       return found;
+    if (contractFor(way).oneRounding)
+      llvm::append_range(found->candidates,
+                         advice::inputSums(fabric, family, options, deadline));
     if (std::optional<Error> error =
             keepWithin(way.smBudget, found->candidates))
       return *error;

@@ -99,7 +99,7 @@ DraftTransfers::DraftTransfers(const Topology &topology,
       eager(options.doubleBuffer), ll(options.ll),
       states(size_t(collective.numRanks()) * collective.numChunks()),
       contract(contractFor(options)),
-      orderedSums(collective, schedule, contract.order) {}
+      orderedSums(collective, schedule, contract.order, contract.oneRounding) {}
 
 void DraftTransfers::countSends() {
   for (uint32_t step = 0; step < schedule.steps.size(); ++step)

@@ -23,7 +23,9 @@ bool advice::mayBreakContract(const Implementation &implementation,
   if (collective.combining() && contractFor(options).oneRounding)
     return true;
   return options.sumOrder != SumOrder::Any &&
-         OrderedSums(collective, schedule, options.sumOrder).mayDiffer();
+         OrderedSums(collective, schedule, options.sumOrder,
+                     /*oneRounding=*/false)
+             .mayDiffer();
 }
 
 bool advice::isInOneOrder(mlir::MLIRContext &context, const Topology &topology,

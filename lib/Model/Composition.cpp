@@ -157,6 +157,28 @@ Result<Implementation> sccl::compose(const Implementation &first,
   return Implementation{std::move(*collective), std::move(schedule)};
 }
 
+Result<Implementation> sccl::joinSum(const Implementation &reduceScatter,
+                                     const Implementation &gather,
+                                     uint64_t mostChunks, uint64_t mostSends) {
+  uint64_t own = reduceScatter.collective.chunksPerSegment();
+  uint64_t segments = reduceScatter.collective.chunks() / own;
+  uint64_t chunks = std::lcm(own, uint64_t(gather.collective.chunks()));
+  uint64_t sends =
+      chunks / own * reduceScatter.schedule.numSends() +
+      chunks / gather.collective.chunks() * gather.schedule.numSends();
+  if (chunks > mostChunks || sends > mostSends)
+    return Error{quoted(reduceScatter.collective) + " and " +
+                 quoted(gather.collective) + " have " + std::to_string(chunks) +
+                 " chunks for each rank and " + std::to_string(sends) +
+                 " sends, the limits are " + std::to_string(mostChunks) +
+                 " and " + std::to_string(mostSends)};
+  Result<Implementation> first = withChunks(reduceScatter, chunks * segments),
+                         second = withChunks(gather, chunks);
+  if (!first || !second)
+    return first ? second : first;
+  return compose(*first, *second);
+}
+
 Result<Implementation> sccl::composeAllReduce(const Implementation &onReversed,
                                               const Implementation &allGather) {
   for (const Implementation *part : {&onReversed, &allGather})

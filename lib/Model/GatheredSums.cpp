@@ -1,4 +1,4 @@
-//===- GatheredSums.cpp - Sums of inputs that all are gathered ------------===//
+//===- GatheredSums.cpp - Sums of inputs that are moved -------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -18,13 +18,13 @@
 using namespace sccl;
 
 namespace {
-/// What a chunk of an all_gather is in the sum.
+/// What a chunk that is moved is in the sum.
 struct Contribution {
   unsigned rank, chunk;
 };
 } // namespace
 
-/// By chunk of the all_gather.
+/// By chunk of what is moved.
 static std::vector<Contribution> contributionsTo(const Collective &sum) {
   RankGroups groups = sum.groups();
   if (groups.empty()) {
@@ -40,15 +40,15 @@ static std::vector<Contribution> contributionsTo(const Collective &sum) {
 }
 
 /// Each message is one input, and each result all that has arrived.
-static Result<Schedule> addArrivals(const Schedule &gathered,
+static Result<Schedule> addArrivals(const Schedule &moved,
                                     const Collective &sum) {
   std::vector<Contribution> contributions = contributionsTo(sum);
   std::vector<SumMessage> messages;
   std::vector<Send> arrivals;
   std::map<std::pair<unsigned, unsigned>, size_t> arrived;
   std::map<std::pair<unsigned, unsigned>, PartialSum> results;
-  for (unsigned step = 0; step < gathered.steps.size(); ++step)
-    for (const Send &send : gathered.steps[step].sends) {
+  for (unsigned step = 0; step < moved.steps.size(); ++step)
+    for (const Send &send : moved.steps[step].sends) {
       auto [rank, chunk] = contributions[send.chunk];
       PartialSum carried{send.src == rank, {}};
       if (!carried.own) {
@@ -58,8 +58,9 @@ static Result<Schedule> addArrivals(const Schedule &gathered,
                        " passes on what it does not have"};
         carried.parts = {at->second};
       }
-      arrived.try_emplace({send.dst, send.chunk}, messages.size());
-      if (sum.post().contains(send.dst, chunk))
+      bool isNew =
+          arrived.try_emplace({send.dst, send.chunk}, messages.size()).second;
+      if (isNew && sum.post().contains(send.dst, chunk))
         results[{send.dst, chunk}].parts.push_back(messages.size());
       messages.push_back({step, chunk, send.src, send.dst, std::move(carried)});
       arrivals.push_back(send);
@@ -75,8 +76,8 @@ static Result<Schedule> addArrivals(const Schedule &gathered,
                  std::to_string(Send::maxKept) +
                  " arrivals of a chunk at a time"};
   Schedule result;
-  result.period = gathered.period;
-  for (const Step &step : gathered.steps)
+  result.period = moved.period;
+  for (const Step &step : moved.steps)
     result.steps.push_back({step.rounds, {}});
   for (size_t i = 0; i < messages.size(); ++i)
     if (std::optional<Send> &send = (*sends)[i]) {
@@ -87,18 +88,35 @@ static Result<Schedule> addArrivals(const Schedule &gathered,
   return result;
 }
 
-Result<Implementation> sccl::sumOnArrival(const Implementation &allGather) {
-  const Collective &gather = allGather.collective;
-  if (std::optional<Error> error = checkNumbers(allGather))
+/// The collective that adds up what one of `kind` brings.
+static std::optional<CollectiveKind> sumOf(CollectiveKind kind) {
+  switch (kind) {
+  case CollectiveKind::AllGather:
+    return CollectiveKind::AllReduce;
+  case CollectiveKind::AllToAll:
+    return CollectiveKind::ReduceScatter;
+  case CollectiveKind::Gather:
+    return CollectiveKind::Reduce;
+  default:
+    return std::nullopt;
+  }
+}
+
+Result<Implementation> sccl::sumOnArrival(const Implementation &moves) {
+  const Collective &moved = moves.collective;
+  if (std::optional<Error> error = checkNumbers(moves))
     return *error;
-  if (gather.groupKind() != CollectiveKind::AllGather)
-    return Error{"only an all_gather brings all inputs, got " + quoted(gather)};
+  std::optional<CollectiveKind> kind = sumOf(moved.groupKind());
+  if (!kind)
+    return Error{"only an all_gather, an all_to_all and a gather bring all "
+                 "inputs of a sum, got " +
+                 quoted(moved)};
   Result<Collective> sum =
-      CollectiveFamily{CollectiveKind::AllReduce, 0, gather.groups()}.make(
-          gather.numRanks(), gather.chunks());
+      CollectiveFamily{*kind, moved.root(), moved.groups()}.make(
+          moved.numRanks(), moved.chunks());
   if (!sum)
     return Error{sum.error()};
-  Result<Schedule> schedule = addArrivals(allGather.schedule, *sum);
+  Result<Schedule> schedule = addArrivals(moves.schedule, *sum);
   if (!schedule)
     return Error{schedule.error()};
   return Implementation{std::move(*sum), std::move(*schedule)};

@@ -14,24 +14,26 @@
 
 using namespace sccl;
 
-OrderedSums::OrderedSums(const Collective &collective, const SumOrder &order)
-    : collective(&collective) {
+OrderedSums::OrderedSums(const Collective &collective, const SumOrder &order,
+                         bool oneRounding)
+    : collective(&collective), leastSums(oneRounding ? 1 : 2) {
   if (order.isTree() && collective.combining())
     findTrees(order);
-  if (order != SumOrder::Same)
+  if (order.isTree() || (order == SumOrder::Any && !oneRounding))
     return;
   size_t asked = 0;
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
     asked += collective.post().count(rank);
-  if (!collective.combining() || asked <= collective.numChunks())
+  bool areSingle = asked <= collective.numChunks() && !oneRounding;
+  if (!collective.combining() || areSingle)
     return;
   endsInSum.resize(size_t(collective.numRanks()) * collective.numChunks());
   sumsOf.resize(collective.numChunks());
 }
 
 OrderedSums::OrderedSums(const Collective &collective, const Schedule &schedule,
-                         const SumOrder &order)
-    : OrderedSums(collective, order) {
+                         const SumOrder &order, bool oneRounding)
+    : OrderedSums(collective, order, oneRounding) {
   if (!isNeeded())
     return;
   for (const Step &step : schedule.steps)
@@ -50,11 +52,12 @@ void OrderedSums::enter(const Send &send) {
 void OrderedSums::finish() {
   for (unsigned rank = 0; rank < collective->numRanks(); ++rank)
     for (unsigned chunk = 0; chunk < sumsOf.size(); ++chunk) {
-      // Only what a rank is asked for matters, and only what it contributes to
-      // is there before all has arrived.
+      // Only what a rank is asked for matters, or what it sums up for others,
+      // to round it once; and only what it contributes to is there before all
+      // has arrived.
       bool isSum = endsInSum[placeOf(rank, chunk)] &&
                    collective->pre().contains(rank, chunk) &&
-                   collective->post().contains(rank, chunk);
+                   (leastSums == 1 || collective->post().contains(rank, chunk));
       endsInSum[placeOf(rank, chunk)] = isSum;
       sumsOf[chunk] += isSum;
     }

@@ -49,12 +49,13 @@ static void addProgram(OpPassManager &manager, const LoweringOptions &options,
                                    .beta = options.beta,
                                    .steps = steps,
                                    .explain = options.explain}));
-  manager.addPass(
-      coll::createLowerSchedule({.blocksPerLink = options.blocksPerLink,
-                                 .throughScratch = options.throughScratch,
-                                 .doubleBuffer = options.doubleBuffer,
-                                 .ll = options.ll,
-                                 .sumOrder = orderFor(options)}));
+  manager.addPass(coll::createLowerSchedule(
+      {.blocksPerLink = options.blocksPerLink,
+       .throughScratch = options.throughScratch,
+       .doubleBuffer = options.doubleBuffer,
+       .ll = options.ll,
+       .sumOrder = orderFor(options),
+       .oneRounding = contractFor(options).oneRounding}));
 }
 
 void sccl::addUncheckedLowering(OpPassManager &manager,

@@ -120,8 +120,9 @@ void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
   const SumOrder &asked = request.lowering.sumOrder;
   bool mayRound =
       collective.combining() && contractFor(request.lowering).oneRounding;
-  if (!mayRound && (asked == SumOrder::Any ||
-                    !coll::importOrder(op, collective, asked).mayDiffer()))
+  if (!mayRound &&
+      (asked == SumOrder::Any ||
+       !coll::importOrder(op, collective, asked, mayRound).mayDiffer()))
     return;
   auto differs = [&](StringRef name, const LoweringOptions &options) {
     std::string orders = findOrders(module, options, check, collective);

@@ -166,12 +166,8 @@ TreeSums::Point TreeSums::joined(unsigned steps,
                          second = implement(CollectiveKind::AllGather, *after);
   if (!first || !second)
     return std::nullopt;
-  uint64_t chunks = chunksOf(before, after);
-  first = withChunks(*first, chunks * segments);
-  second = withChunks(*second, chunks);
-  if (!first || !second)
-    return std::nullopt;
-  Result<Implementation> sum = compose(*first, *second);
+  Result<Implementation> sum =
+      joinSum(*first, *second, FrontierOptions::maxMaxChunks);
   if (!sum)
     return std::nullopt;
   return checked(std::move(*sum), "compose/" + before->engine,

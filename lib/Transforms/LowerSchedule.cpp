@@ -126,9 +126,9 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
     const Problem *problem = getChildAnalysis<ProblemAnalysis>(op).get();
     if (!problem || (ll && failed(requirePushes(op))))
       return failure();
-    FailureOr<std::vector<PlannedRank>> ranks =
-        planTransfers(problem->collective, op,
-                      {throughScratch, /*eager=*/doubleBuffer, ll, sumOrder});
+    FailureOr<std::vector<PlannedRank>> ranks = planTransfers(
+        problem->collective, op,
+        {throughScratch, /*eager=*/doubleBuffer, ll, sumOrder, oneRounding});
     if (failed(ranks))
       return failure();
 

@@ -44,14 +44,15 @@ public:
       : collective(collective), perSegment(collective.chunksPerSegment()),
         schedule(schedule),
         throughScratch(options.throughScratch || options.ll),
-        eager(options.eager), ll(options.ll), sumOrder(options.sumOrder),
+        eager(options.eager), ll(options.ll), options(options),
         pairs(collective.numRanks(), collective.numChunks()),
         ranks(collective.numRanks()), numContributors(collective.numChunks()) {}
 
   FailureOr<std::vector<PlannedRank>> plan() {
     if (failed(countSends()))
       return failure();
-    waiting.setOrder(importOrder(schedule, collective, sumOrder));
+    waiting.setOrder(importOrder(schedule, collective, options.sumOrder,
+                                 options.oneRounding));
     for (unsigned rank = 0; rank < ranks.size(); ++rank)
       enterInputs(rank);
     if (failed(planSteps()))
@@ -246,7 +247,7 @@ private:
   const unsigned perSegment;
   ScheduleOp schedule;
   bool throughScratch, eager, ll;
-  const SumOrder sumOrder;
+  const TransferPlanOptions options;
   PairTable pairs; ///< a rank, and a chunk that it has at some time
   std::vector<PairState> states;
   std::vector<bool> pulled;         ///< by pair, through scratch: by peers

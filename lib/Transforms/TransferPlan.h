@@ -83,6 +83,7 @@ struct TransferPlanOptions {
   bool ll = false;
   /// In which ranks sum up, where the schedule allows it.
   SumOrder sumOrder = SumOrder::Any;
+  bool oneRounding = false;
 };
 
 /// The transfers of all ranks for a schedule. Emits an error and fails if a

@@ -147,10 +147,63 @@ TEST(PartialSums, ComposedAndInverted) {
   EXPECT_FALSE(checkSchedule(line(3), both->collective, both->schedule));
 }
 
-TEST(GatheredSums, TakeAllGathersOnly) {
+TEST(GatheredSums, AddUpAtTheOwner) {
+  // What ranks 0 and 2 have for each other passes by rank 1, whose own input
+  // goes beside it: no partial sum is sent.
+  Collective moved = *Collective::make(CollectiveKind::AllToAll, 3, 3);
+  Schedule schedule{
+      {{2, {{1, 0, 1}, {2, 0, 1}, {6, 2, 1}, {7, 2, 1}, {3, 1, 0}, {5, 1, 2}}},
+       {1, {{2, 1, 2}, {6, 1, 0}}}}};
+  ASSERT_FALSE(checkSchedule(line(3), moved, schedule));
+  Result<Implementation> sum = sumOnArrival({moved, schedule});
+  ASSERT_TRUE(sum) << sum.error();
+  EXPECT_EQ(sum->collective.kind(), CollectiveKind::ReduceScatter);
+  EXPECT_FALSE(checkSchedule(line(3), sum->collective, sum->schedule));
+  for (const Send &send : sum->schedule.steps[0].sends)
+    EXPECT_TRUE(send.src == 1 || send.dst == 1) << send.chunk;
+  for (const Send &send : sum->schedule.steps[1].sends) {
+    EXPECT_EQ(send.payload, SendPayload::Kept);
+    EXPECT_EQ(std::popcount(send.kept), 1);
+  }
+  Collective gather = *Collective::make(CollectiveKind::AllGather, 3, 2);
+  Schedule both{{{4,
+                  {{0, 0, 1},
+                   {1, 0, 1},
+                   {4, 2, 1},
+                   {5, 2, 1},
+                   {2, 1, 0},
+                   {3, 1, 0},
+                   {2, 1, 2},
+                   {3, 1, 2}}},
+                 {2, {{0, 1, 2}, {1, 1, 2}, {4, 1, 0}, {5, 1, 0}}}}};
+  ASSERT_FALSE(checkSchedule(line(3), gather, both));
+  Result<Implementation> whole = joinSum(*sum, {gather, both}, 2);
+  ASSERT_TRUE(whole) << whole.error();
+  EXPECT_EQ(whole->collective.kind(), CollectiveKind::AllReduce);
+  EXPECT_EQ(whole->collective.chunks(), 6u);
+  EXPECT_FALSE(checkSchedule(line(3), whole->collective, whole->schedule));
+  EXPECT_EQ(joinSum(*sum, {gather, both}, 1).error(),
+            "'reduce_scatter' and 'all_gather' have 2 chunks for each rank and "
+            "28 sends, the limits are 1 and 67108864");
+}
+
+TEST(GatheredSums, FollowGathersToARoot) {
+  Collective moved = *Collective::make(CollectiveKind::Gather, 3, 1, 2);
+  Schedule schedule{{{1, {{0, 0, 1}, {1, 1, 2}}}, {1, {{0, 1, 2}}}}};
+  ASSERT_FALSE(checkSchedule(line(3), moved, schedule));
+  Result<Implementation> sum = sumOnArrival({moved, schedule});
+  ASSERT_TRUE(sum) << sum.error();
+  EXPECT_EQ(sum->collective.kind(), CollectiveKind::Reduce);
+  EXPECT_EQ(sum->collective.root(), 2u);
+  EXPECT_FALSE(checkSchedule(line(3), sum->collective, sum->schedule));
+}
+
+TEST(GatheredSums, TakeMovesOfAllInputsOnly) {
   Collective broadcast = *Collective::make(CollectiveKind::Broadcast, 3, 1);
-  EXPECT_EQ(sumOnArrival({broadcast, {}}).error(),
-            "only an all_gather brings all inputs, got 'broadcast'");
+  EXPECT_EQ(
+      sumOnArrival({broadcast, {}}).error(),
+      "only an all_gather, an all_to_all and a gather bring all inputs of "
+      "a sum, got 'broadcast'");
   Collective gather = *Collective::make(CollectiveKind::AllGather, 3, 1);
   EXPECT_EQ(sumOnArrival({gather, {{{1, {{0, 1, 2}}}}}}).error(),
             "rank 1 passes on what it does not have");

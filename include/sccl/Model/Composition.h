@@ -29,6 +29,15 @@ namespace sccl {
 Result<Implementation> compose(const Implementation &first,
                                const Implementation &second);
 
+/// The all_reduce or reduce of `reduceScatter`, and then `gather`, an
+/// all_gather or a gather, whose chunks are cut into equal ones. Fails if that
+/// takes more than `mostChunks` for each rank or more than `mostSends`, or
+/// where compose() and withChunks() do.
+Result<Implementation> joinSum(const Implementation &reduceScatter,
+                               const Implementation &gather,
+                               uint64_t mostChunks,
+                               uint64_t mostSends = Schedule::maxSends);
+
 /// An all_reduce with C * ranks chunks on T, from an all_gather on
 /// `T.reversed()`, which is inverted and comes first, and an all_gather on T,
 /// where C is the least common multiple of theirs (`withChunks`). Steps add up,

@@ -1,4 +1,4 @@
-//===- GatheredSums.h - Sums of inputs that all are gathered ----*- C++ -*-===//
+//===- GatheredSums.h - Sums of inputs that are moved -----------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -15,6 +15,10 @@
 // in both directions, share a link, that link can carry the sum of both inputs
 // in one send, where an all_gather sends each by itself.
 //
+// A reduce_scatter follows an all_to_all likewise, and a reduce a gather. Then
+// each sum is made at one rank, of inputs, which other ranks may pass on: sums
+// of small floats are rounded once.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_MODEL_GATHEREDSUMS_H
@@ -24,11 +28,12 @@
 
 namespace sccl {
 
-/// The all_reduce that adds up what `allGather` brings, on the same groups and
-/// with as many chunks (C). Sends that serve no rank are left out. Fails if
-/// `allGather` is none, is wrong, or would have a rank keep more than
-/// `Send::maxKept` arrivals of a chunk at a time.
-Result<Implementation> sumOnArrival(const Implementation &allGather);
+/// The all_reduce, reduce_scatter or reduce that adds up what `moves`, an
+/// all_gather, all_to_all or gather, brings, on the same groups and with as
+/// many chunks (C). Sends that serve no rank are left out. Fails if `moves` is
+/// none of these, is wrong, or would have a rank keep more than `Send::maxKept`
+/// arrivals of a chunk at a time.
+Result<Implementation> sumOnArrival(const Implementation &moves);
 
 } // namespace sccl
 

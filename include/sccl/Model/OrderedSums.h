@@ -19,6 +19,8 @@
 //
 // Where a tree is asked for (SumTree.h), all that is combined waits, and parts
 // are added up as the tree has it, if they are nodes of it that make one node.
+// Where sums are to be rounded once, those of one rank wait as well, so that
+// one reduction adds up all that comes in several steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,17 +42,18 @@ struct SumPart {
 };
 
 /// Says which arrivals wait, and how they are added up. Nothing waits in a
-/// collective that does not reduce, nor, unless a tree is asked for, for a
-/// chunk that one rank sums up and others copy.
+/// collective that does not reduce, nor, unless a tree or one rounding is asked
+/// for, for a chunk that one rank sums up and others copy.
 class OrderedSums {
 public:
   /// Nothing waits.
   OrderedSums() = default;
   /// Takes sends of `collective`, which has to outlive this, by enter().
-  OrderedSums(const Collective &collective, const SumOrder &order);
+  OrderedSums(const Collective &collective, const SumOrder &order,
+              bool oneRounding);
   /// Takes those of `schedule`.
   OrderedSums(const Collective &collective, const Schedule &schedule,
-              const SumOrder &order);
+              const SumOrder &order, bool oneRounding);
 
   /// False if nothing waits, whatever is sent.
   bool isNeeded() const { return !endsInSum.empty() || hasTree(); }
@@ -72,7 +75,8 @@ public:
   bool isOrdered(unsigned rank, uint32_t chunk) const {
     if (hasTree())
       return collective->pre().contains(rank, chunk);
-    return isNeeded() && sumsOf[chunk] > 1 && endsInSum[placeOf(rank, chunk)];
+    return isNeeded() && sumsOf[chunk] >= leastSums &&
+           endsInSum[placeOf(rank, chunk)];
   }
   /// True if what `send` brings waits.
   bool waits(const Send &send) const {
@@ -113,6 +117,7 @@ private:
   const Collective *collective = nullptr;
   std::vector<bool> endsInSum;     ///< by place, of a chunk at a rank
   std::vector<uint32_t> sumsOf;    ///< ranks that complete one, by chunk
+  unsigned leastSums = 2;          ///< of a chunk, for it to wait
   bool sendsKept = false;          ///< sums of what ranks keep are sent
   std::vector<Contributors> lists; ///< each once, if a tree is asked for
   std::vector<uint32_t> listOf;    ///< by chunk

@@ -226,7 +226,8 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
     the schedule allows it: what arrives waits until the value is sent on or
     complete, and is added in the order of the least ranks that have contributed
     to each part. If `order` is a tree, all that is combined waits, and parts
-    that are nodes of the tree are added up as it has it. See docs/Numerics.md.
+    that are nodes of the tree are added up as it has it. With `one-rounding`,
+    sums that one rank makes wait, too. See docs/Numerics.md.
 
     With `ll`, which implies both, scratch holds LL words. A result that is
     sent on is kept in scratch, and chunks that nobody needs are not sent. Fails
@@ -241,7 +242,7 @@ def LowerSchedule : Pass<"coll-lower-schedule", "::mlir::ModuleOp"> {
   }];
   let options = [
     Lowering_blocksPerLink, Lowering_throughScratch, Lowering_doubleBuffer,
-    Lowering_ll, Lowering_sumOrder
+    Lowering_ll, Lowering_sumOrder, Lowering_oneRounding
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }

@@ -314,8 +314,8 @@ Schedule coll::importSchedule(ScheduleOp op) {
 }
 
 OrderedSums coll::importOrder(ScheduleOp op, const Collective &collective,
-                              const SumOrder &asked) {
-  OrderedSums order(collective, asked);
+                              const SumOrder &asked, bool oneRounding) {
+  OrderedSums order(collective, asked, oneRounding);
   if (!order.isNeeded())
     return order;
   for (StepOp step : op.getBody().getOps<StepOp>())

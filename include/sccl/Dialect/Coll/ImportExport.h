@@ -52,9 +52,9 @@ Send importSend(SendOpInterface op);
 /// checked.
 Schedule importSchedule(ScheduleOp op);
 /// The order, of those `asked` for, in which ranks sum up what `op`, of
-/// `collective`, sends.
+/// `collective`, sends, with each sum rounded once if `oneRounding`.
 OrderedSums importOrder(ScheduleOp op, const Collective &collective,
-                        const SumOrder &asked);
+                        const SumOrder &asked, bool oneRounding);
 /// The `ways` of `op`, and back; null if there are none.
 std::vector<Way> importWays(ScheduleOp op);
 mlir::ArrayAttr exportWays(mlir::MLIRContext *context,
