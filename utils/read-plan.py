@@ -119,6 +119,7 @@ def fields(**kinds):
 MANIFEST = fields(
     generator=text, collective=text, ranks=number(1, RANKS), root=number(0, RANKS - 1), combining=flag,
     sumOrder_=order,
+    oneRounding_=true,
     sendSegments=number(1, CHUNKS),
     conditions_=fields(chunks=number(1, CHUNKS), distinct=number(1, PAIRS)),
     topology=fields(name=text, fingerprint=text),

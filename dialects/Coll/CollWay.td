@@ -29,7 +29,9 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
       steps apart, or as many rounds with `order = rounds`;
     - `sm_budget`: no rank has more thread blocks on a GPU; 0 is no limit;
     - `sum_order`: the order of summation, as `--order` has it; `same` if it is
-      not there. See docs/Numerics.md.
+      not there. See docs/Numerics.md;
+    - `one_rounding`: sums of floats of less than 32 bits are rounded to the type
+      once, as `--one-rounding` has it.
 
     `best_at` lists the sizes of a send buffer for which `sccl plan` found no
     better program: bytes, nanoseconds as simulated, and nanoseconds that no
@@ -51,6 +53,7 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     DefaultValuedParameter<"::sccl::coll::PieceOrder", "PieceOrder::Steps">:$order,
     DefaultValuedParameter<"unsigned", "0">:$sm_budget,
     OptionalParameter<"::mlir::StringAttr">:$sum_order,
+    DefaultValuedParameter<"bool", "false">:$one_rounding,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$best_at);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -114,16 +114,16 @@ typedef struct scclConfig {
   size_t size;           /**< sizeof(scclConfig), for later versions */
   scclDeviceKind device; /**< its driver is loaded when it is asked for */
   int deviceIndex;       /**< which GPU; CPUs have no index */
-  /** Seconds without progress on any rank before a launch is given up. On a
-   * GPU they begin when the stream has come to it. */
-  double timeoutSeconds;
-  size_t scratchBytes; /**< of this rank for each plan; 0: 256 MiB on a GPU,
-                            else 64 MiB; launches of more go in pieces */
+  double timeoutSeconds; /**< without progress on any rank, for a launch to be
+                              given up; of a GPU once its stream is there */
+  size_t scratchBytes;   /**< of this rank for each plan; 0: 256 MiB on a GPU,
+                              else 64 MiB; launches of more go in pieces */
   int smBudget;      /**< multiprocessors that a launch may take; 0: no limit */
   const char *order; /**< that plans must have, as --order takes it; or null */
+  int oneRounding;   /**< not 0: plans must be of --one-rounding */
 } scclConfig;
 #define SCCL_CONFIG_INITIALIZER                                                \
-  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0, 0, 0 }
+  { sizeof(scclConfig), scclDeviceCPU, 0, 30.0, 0, 0, 0, 0 }
 
 /** For scclTransport: whoever sends. */
 #define SCCL_ANY_RANK (-1)

@@ -59,6 +59,7 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
     base.smBudget = way.smBudget;
   if (base.sumOrder == SumOrder::Same)
     base.sumOrder = way.sumOrder;
+  base.oneRounding |= way.oneRounding;
   base.steps = runsBySteps(base);
   // Functions of steps wait for nobody.
   base.virtualRanks &= !base.steps;
@@ -82,6 +83,7 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
   way.order = {options.pieceDistance, options.pieceRounds};
   way.smBudget = options.smBudget;
   way.sumOrder = options.sumOrder;
+  way.oneRounding = options.oneRounding;
   return way;
 }
 

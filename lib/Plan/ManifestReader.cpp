@@ -150,6 +150,8 @@ private:
         fail("'sumOrder' is '" + order->str() + "', which is no order");
       manifest.sumOrder = order->str();
     }
+    if (root.get("oneRounding"))
+      manifest.oneRounding = flag(root, "oneRounding");
     manifest.sendSegments = number(root, "sendSegments", 1, Limits::chunks);
     if (root.get("conditions"))
       readConditions();

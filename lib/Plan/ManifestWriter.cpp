@@ -196,6 +196,8 @@ std::string plan::manifestText(const Manifest &manifest,
        })}};
   if (manifest.sumOrder != "any")
     object["sumOrder"] = manifest.sumOrder;
+  if (manifest.oneRounding)
+    object["oneRounding"] = true;
   if (manifest.conditions)
     object["conditions"] = writeConditions(*manifest.conditions);
   if (detail == RankDetail::All)

@@ -439,10 +439,20 @@ SumOrder PlanBuilder::commonOrder() const {
   return common;
 }
 
+bool PlanBuilder::haveOneRounding() const {
+  bool hasMessages = llvm::any_of(request.targets, isMessageTarget);
+  if (hasMessages || lowered.empty())
+    return request.lowering.oneRounding;
+  return llvm::all_of(lowered,
+                      [](const coll::Way &way) { return way.oneRounding; });
+}
+
 plan::Plan PlanBuilder::finish() {
   plan::Manifest &manifest = result.manifest;
-  if (manifest.combining)
+  if (manifest.combining) {
     manifest.sumOrder = commonOrder().toString();
+    manifest.oneRounding = haveOneRounding();
+  }
   if (isAdvised && areAdvised(advised) && !request.model) {
     manifest.tables.push_back(tableOfAdvice(advised));
   } else {

@@ -342,6 +342,7 @@ scclResult scclCommSplit(scclComm comm, int color, int key,
     // What one has promised, its parts promise, unless they are asked for more.
     if (!chosen.order)
       chosen.order = mine.order;
+    chosen.oneRounding |= mine.oneRounding;
     return makeComm(
         result,
         [&]() -> Status {

@@ -18,7 +18,8 @@ using namespace sccl;
 scclConfig sccl::keptConfig(scclConfig config) {
   static std::mutex mutex;
   static std::set<std::string> texts;
-  if (config.size < sizeof(config) || !config.order)
+  // Callers of before there was `oneRounding` have an order, too.
+  if (config.size < offsetof(scclConfig, oneRounding) || !config.order)
     return config;
   std::lock_guard lock(mutex);
   config.order = texts.insert(config.order).first->c_str();

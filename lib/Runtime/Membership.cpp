@@ -52,6 +52,24 @@ static Status checkOrder(const plan::Manifest &plan, const char *asked) {
               asked + "; compile it with --order=" + asked};
 }
 
+/// True if a sum of `kernel` is one of floats that may be rounded several
+/// times.
+static bool mayRound(const plan::KernelInfo &kernel) {
+  Result<ElementType> type = findElementType(kernel.element);
+  return !type || (type->combinesAsF32() && kernel.reduction != "min" &&
+                   kernel.reduction != "max");
+}
+
+static Status checkRounding(const plan::Manifest &plan) {
+  if (!plan.combining || plan.oneRounding ||
+      std::ranges::none_of(plan.kernels, mayRound))
+    return {};
+  return {scclErrorUnsupported,
+          "the plan for " + plan.collective +
+              " may round a sum several times, and the communicator is for one "
+              "rounding; compile it with --one-rounding"};
+}
+
 Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
   constexpr size_t mostPlans = 1 << 12;
   if (JoinedPlan *known = plan ? find(*plan) : nullptr)
@@ -67,6 +85,9 @@ Status Membership::load(const std::shared_ptr<const LoadedPlan> &plan) {
     if (config().order)
       if (Status status = checkOrder(plan->view.manifest, config().order);
           !status.ok())
+        return status;
+    if (config().oneRounding)
+      if (Status status = checkRounding(plan->view.manifest); !status.ok())
         return status;
     plans.reserve(plans.size() + 1);
     return {};

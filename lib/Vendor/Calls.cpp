@@ -83,30 +83,43 @@ static ncclResult_t refuse(const Call &call, std::optional<scclRedOp> op,
   return asVendor(scclCommRank(call.member->ours, &rank));
 }
 
-/// False if the result of the call is the same in any order of summation. Types
-/// and reductions that are unknown here may be of floats.
-static bool dependsOnOrder(const Call &call, std::optional<scclRedOp> op) {
+/// False if the result of the call is the same in any order of summation, or,
+/// if asked `ofSmallFloats`, with any number of roundings. Types and reductions
+/// that are unknown here may be of floats.
+static bool dependsOnOrder(const Call &call, std::optional<scclRedOp> op,
+                           bool ofSmallFloats) {
   if (call.kind != Kind::AllReduce && call.kind != Kind::ReduceScatter &&
       call.kind != Kind::Reduce)
     return false;
   auto types = elementTypes();
   auto type =
       std::ranges::find(types, unsigned(call.type), &ElementType::number);
-  bool isExact = type != types.end() && !type->isFloat();
+  bool isExact = type != types.end() &&
+                 !(ofSmallFloats ? type->combinesAsF32() : type->isFloat());
   return !isExact && op != scclMin && op != scclMax;
 }
 
-/// Fails if the vendor's library, which promises no order of summation, would
-/// have to execute a call that has to keep one.
+/// Fails if the vendor's library, which promises no order of summation and no
+/// number of roundings, would have to execute a call that has to keep them.
 static ncclResult_t keepOrder(const Call &call, std::optional<scclRedOp> op) {
   const Member &member = *call.member;
-  if (member.order.empty() || member.numRanks == 1 || !dependsOnOrder(call, op))
+  bool asksForOrder = !member.order.empty() &&
+                      dependsOnOrder(call, op, /*ofSmallFloats=*/false);
+  bool asksForRounding =
+      member.oneRounding && dependsOnOrder(call, op, /*ofSmallFloats=*/true);
+  if (member.numRanks == 1 || (!asksForOrder && !asksForRounding))
     return ncclSuccess;
-  std::string words = std::string("no plan of SCCL_PLAN_PATH has this ") +
-                      nameOf(call.kind) + " in the order " + member.order +
-                      ", which SCCL_ORDER asks for, and the vendor's library "
-                      "keeps none; compile one with --order=" +
-                      member.order;
+  std::string words =
+      std::string("no plan of SCCL_PLAN_PATH has this ") + nameOf(call.kind);
+  if (asksForOrder)
+    words +=
+        " in the order " + member.order +
+        ", which SCCL_ORDER asks for, and the vendor's library keeps none; "
+        "compile one with --order=" +
+        member.order;
+  else
+    words += " with one rounding, which SCCL_ONE_ROUNDING asks for, and the "
+             "vendor's library promises none; compile one with --one-rounding";
   return failWith(ncclInvalidUsage, words.c_str());
 }
 

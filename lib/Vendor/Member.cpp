@@ -92,10 +92,11 @@ ncclResult_t sccl::vendor::asVendor(scclResult code) {
 
 namespace {
 /// What the environment says: the plans of SCCL_PLAN_PATH for a number of
-/// ranks, SCCL_ORDER and SCCL_NCCL_TIMEOUT.
+/// ranks, SCCL_ORDER, SCCL_ONE_ROUNDING and SCCL_NCCL_TIMEOUT.
 struct Settings {
   std::vector<scclPlan> plans;
-  std::string order;     ///< empty if any will do
+  std::string order; ///< empty if any will do
+  bool oneRounding = false;
   double timeout = 1800; ///< seconds; NCCL waits for ever
   std::string problem;   ///< the first one, such as a file that is no plan
   std::string hashes;
@@ -109,6 +110,7 @@ struct Settings {
     readDevice();
     readTimeout();
     readOrder();
+    readOneRounding();
     const char *path = secure_getenv("SCCL_PLAN_PATH");
     std::string rest = path ? path : "";
     while (!rest.empty() && problem.empty()) {
@@ -142,6 +144,16 @@ private:
       problem = "SCCL_ORDER: " + asked.error();
     else if (*asked != SumOrder::Any)
       order = asked->toString();
+  }
+
+  void readOneRounding() {
+    const char *text = std::getenv("SCCL_ONE_ROUNDING");
+    if (!text || !*text || !std::strcmp(text, "0"))
+      return;
+    if (std::strcmp(text, "1"))
+      problem =
+          "SCCL_ONE_ROUNDING is '" + std::string(text) + "', expected 0 or 1";
+    oneRounding = true;
   }
 
   void readTimeout() {
@@ -208,6 +220,7 @@ static scclConfig makeConfig(int device, const Settings &settings) {
   config.deviceIndex = config.device == scclDeviceCPU ? 0 : device;
   config.timeoutSeconds = settings.timeout;
   config.order = settings.order.empty() ? nullptr : settings.order.c_str();
+  config.oneRounding = settings.oneRounding;
   return config;
 }
 
@@ -264,12 +277,14 @@ static ncclResult_t agree(const Settings &settings, Member &member) {
     if (word != words[0])
       return failWith(ncclInvalidArgument,
                       "SCCL_PLAN_PATH: ranks have different plans");
-  std::vector<std::string> orders = member.meeting->gatherText(settings.order);
+  std::vector<std::string> orders = member.meeting->gatherText(
+      settings.order + (settings.oneRounding ? " rounded once" : ""));
   if (orders.empty())
     return failWith(ncclRemoteError, "a rank has gone");
   if (std::count(orders.begin(), orders.end(), orders[0]) != member.numRanks)
     return failWith(ncclInvalidArgument,
-                    "SCCL_ORDER: ranks ask for different orders of summation");
+                    "SCCL_ORDER and SCCL_ONE_ROUNDING: ranks ask for different "
+                    "sums");
   return ncclSuccess;
 }
 
@@ -310,6 +325,7 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
   if (ncclResult_t code = agree(settings, *member))
     return code;
   member->order = settings.order;
+  member->oneRounding = settings.oneRounding;
   if (settings.plans.empty() && member->real) {
     result = member.release();
     return ncclSuccess;
@@ -321,7 +337,9 @@ ncclResult_t sccl::vendor::joinRanks(Joining joining, ncclComm_t &result) {
     if (joining.rank == 0)
       std::fprintf(stderr,
                    "sccl: no plans, all by the vendor's library%s: %s\n",
-                   member->order.empty() ? "" : ", but for sums of floats",
+                   member->order.empty() && !member->oneRounding
+                       ? ""
+                       : ", but for sums of floats",
                    scclGetLastErrorMessage());
     if (member->ours)
       scclCommDestroy(member->ours);

@@ -28,6 +28,7 @@ struct Member {
   int rank = 0, numRanks = 0, device = 0;
   /// In which floats are added up, of $SCCL_ORDER; empty if any will do.
   std::string order;
+  bool oneRounding = false; ///< of $SCCL_ONE_ROUNDING
   std::unique_ptr<Rendezvous> meeting;
   scclComm ours = nullptr;
   RealComm real;

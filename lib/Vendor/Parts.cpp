@@ -55,6 +55,7 @@ static ncclResult_t wrap(ncclComm_t real, const Member &origin,
   member->real.reset(real);
   member->device = origin.device;
   member->order = origin.order;
+  member->oneRounding = origin.oneRounding;
   ncclResult_t code = callReal("ncclCommCount", real, &member->numRanks);
   if (code == ncclSuccess)
     code = callReal("ncclCommUserRank", real, &member->rank);

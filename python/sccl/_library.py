@@ -26,6 +26,8 @@ DATA_TYPES = ("i8 u8 i32 u32 i64 u64 f16 f32 f64 bf16 f8e4m3 f8e5m2").split()
 REDUCTIONS = "sum prod min max avg".split()
 #: Reductions of these depend on the order, but for min and max.
 FLOATS = [name for name in DATA_TYPES if name[0] not in "iu"]
+#: Sums of these are made in f32, and rounded.
+SMALL_FLOATS = [name for name in FLOATS if name not in ("f32", "f64")]
 DEVICES = "cpu cuda hip".split()
 PATHS = "auto direct staging".split()
 #: Bytes of an element, by type.
@@ -93,6 +95,7 @@ class Config(c.Structure):
         ("scratchBytes", c.c_size_t),
         ("smBudget", c.c_int),
         ("order", c.c_char_p),
+        ("oneRounding", c.c_int),
     ]
 
 

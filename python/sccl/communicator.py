@@ -55,9 +55,9 @@ class Communicator:
 
     `device` is "cpu", "cuda" or "hip", `timeout` the seconds that a launch may stand
     still, and `sm_budget` the multiprocessors that a launch may take; 0 is no limit.
-    Only plans that add up in the `order` are loaded, as `sccl plan --order` has it. A
-    communicator belongs to one thread at a time. With ``with`` it is destroyed at the
-    end.
+    Only plans that add up in the `order` are loaded, as `sccl plan --order` has it, and
+    with `one_rounding` those that round sums of small floats once. A communicator
+    belongs to one thread at a time. With ``with`` it is destroyed at the end.
 
     Where the main thread waits for other ranks on a CPU, handlers of signals run. If
     one raises something, as Ctrl-C does, the communicator is aborted on all ranks: that
@@ -76,6 +76,7 @@ class Communicator:
         scratch_bytes: int = 0,
         sm_budget: int = 0,
         order: Optional[str] = None,
+        one_rounding: bool = False,
     ):
         lib = _library.library()
         self.rank, self.size = gather.rank, gather.size
@@ -93,6 +94,7 @@ class Communicator:
             whole(scratch_bytes, "scratch_bytes"),
             c_int(sm_budget, "sm_budget"),
             None if order is None else order.encode(),
+            int(one_rounding),
         )
         made = c.c_void_p()
         code = lib.scclCommInit(

@@ -20,7 +20,7 @@ import tempfile
 from typing import Callable, Dict, List, Optional, Tuple
 
 from . import _library, tool
-from ._library import FLOATS, Error, InvalidArgument, InvalidPlan
+from ._library import FLOATS, SMALL_FLOATS, Error, InvalidArgument, InvalidPlan
 from .machines import Machine
 from .plans import Plan
 
@@ -94,6 +94,21 @@ def asked_order(order: Optional[str] = None) -> Optional[str]:
     return order
 
 
+def asks_for_one_rounding(one_rounding: Optional[bool] = None) -> bool:
+    """Whether `one_rounding`, or else ``SCCL_ONE_ROUNDING``, asks that sums of small
+    floats are rounded once. Raises InvalidArgument if that is neither 0 nor 1.
+
+    >>> asks_for_one_rounding(True)
+    True
+    """
+    if one_rounding is not None:
+        return one_rounding
+    word = os.environ.get("SCCL_ONE_ROUNDING") or "0"
+    if word not in ("0", "1"):
+        raise InvalidArgument(f"SCCL_ONE_ROUNDING is '{word}', expected 0 or 1")
+    return word == "1"
+
+
 def cache_folder() -> pathlib.Path:
     """Where plans that were made here are kept."""
     if os.environ.get("SCCL_CACHE_HOME"):
@@ -126,12 +141,14 @@ def host_plan(
     root: int = 0,
     element: str = "f32",
     order: Optional[str] = None,
+    one_rounding: bool = False,
 ) -> pathlib.Path:
     """The file of a plan for ranks of this host, which is made if it is not there.
 
     Where values are reduced it is for one element type, and all reductions; those of
-    floats are in the `order`, as `sccl plan --order` has it. One that is damaged is made
-    anew. Raises Error if it cannot be kept, or there is none in that order.
+    floats are in the `order`, as `sccl plan --order` has it, and with `one_rounding`
+    those of small floats are rounded once. One that is damaged is made anew. Raises
+    Error if it cannot be kept, or there is none in that order.
 
     >>> host_plan("barrier", 2)
     Traceback (most recent call last):
@@ -146,10 +163,12 @@ def host_plan(
     name += f"-{element}" if collective in REDUCING else ""
     if collective not in REDUCING or element not in FLOATS:
         order = None
+    one_rounding &= collective in REDUCING and element in SMALL_FLOATS
+    name += "-once" if one_rounding else ""
     if order:
         digest = hashlib.sha256(order.encode()).hexdigest()[:16]
         name += f"-{order if order.isalpha() else digest}"
-    return _kept(name, lambda: _make(collective, ranks, root, element, order))
+    return _kept(name, lambda: _make(collective, ranks, root, element, order, one_rounding))
 
 
 def meeting_plan(ranks: int) -> pathlib.Path:
@@ -202,7 +221,12 @@ def _make_meeting(ranks: int) -> Plan:
 
 
 def _make(
-    collective: str, ranks: int, root: int, element: str, order: Optional[str]
+    collective: str,
+    ranks: int,
+    root: int,
+    element: str,
+    order: Optional[str],
+    one_rounding: bool,
 ) -> Plan:
     machine = Machine(f"mesh:{ranks}")
     schedules = [
@@ -226,4 +250,5 @@ def _make(
         alpha=ALPHA,
         bandwidth=BANDWIDTH,
         order=order,
+        one_rounding=one_rounding,
     )

@@ -11,6 +11,7 @@
 #include "Output.h"
 #include "Plans.h"
 #include "Progress.h"
+#include "SumReport.h"
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Model/UsualModel.h"
@@ -349,9 +350,13 @@ static int explainPlan(llvm::StringRef path, const ExplainRequest &request,
   if (!plan)
     return BadInput;
   const plan::Manifest &manifest = plan->view.manifest;
+  std::optional<std::vector<std::string>> errors = errorsOfPlan(path, manifest);
+  if (!errors)
+    return BadInput;
   std::vector<Chapter> chapters{
       {"choice", {}},
       {"model", {}},
+      {"error", std::move(*errors)},
       {"clock",
        {clockText(model, request.flags.hasModel() ? "as given" : "assumed")}}};
   if (!sourceBlobs(manifest).empty())

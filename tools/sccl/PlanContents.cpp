@@ -8,6 +8,7 @@
 #include "Explain.h"
 #include "Output.h"
 #include "Plans.h"
+#include "SumReport.h"
 #include "WrongFile.h"
 
 #include "sccl/Plan/PlanFile.h"
@@ -180,7 +181,9 @@ static void printConditions(const plan::Conditions &conditions) {
           << " and must get " << list(conditions.post[rank]) << '\n';
 }
 
-static void printPlan(const plan::PlanView &view) {
+/// `errors` say how far off sums may be.
+static void printPlan(const plan::PlanView &view,
+                      llvm::ArrayRef<std::string> errors) {
   const plan::Manifest &manifest = view.manifest;
   out() << llvm::formatv(
       "{0}, {1} ranks, root {2}\ntopology {3}, fingerprint {4}\ncontents {5}\n"
@@ -190,7 +193,10 @@ static void printPlan(const plan::PlanView &view) {
       llvm::StringRef(view.hash).take_front(16), plan::formatVersion,
       manifest.generator);
   if (manifest.combining)
-    out() << "adds up in the order " << manifest.sumOrder << '\n';
+    out() << "adds up in the order " << manifest.sumOrder
+          << (manifest.oneRounding ? ", and rounds each sum once" : "") << '\n';
+  for (const std::string &line : errors)
+    out() << line << '\n';
   if (manifest.conditions)
     printConditions(*manifest.conditions);
   for (auto [index, schedule] : llvm::enumerate(manifest.schedules))
@@ -234,6 +240,10 @@ int driver::printContents(llvm::StringRef path, bool json) {
     return BadInput;
   if (json)
     return printJSON(plan->view);
-  printPlan(plan->view);
+  std::optional<std::vector<std::string>> errors =
+      errorsOfPlan(path, plan->view.manifest);
+  if (!errors)
+    return BadInput;
+  printPlan(plan->view, *errors);
   return Done;
 }

@@ -176,6 +176,7 @@ static std::vector<ScheduleFile> textsOf(const Fabric &fabric,
     for (coll::Way &way : ways) {
       way.smBudget = options.smBudget;
       way.sumOrder = options.sumOrder;
+      way.oneRounding = options.oneRounding;
     }
     result.push_back(
         {name, scheduleText(*instance, boxes, schedule, certificate, ways,

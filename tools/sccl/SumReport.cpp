@@ -7,12 +7,16 @@
 
 #include "SumReport.h"
 
+#include "AdvisedPrograms.h"
+
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Pipelines/Ways.h"
 
 #include "mlir/Pass/PassManager.h"
 
 #include <map>
+#include <set>
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -23,6 +27,9 @@ bool driver::hasErrors(const Collective &collective,
          (options.reduction == Reduction::Sum ||
           options.reduction == Reduction::Avg);
 }
+
+/// Programs of more sends take seconds.
+static constexpr size_t mostSends = 100'000;
 
 /// Of the program in one piece; nothing if it is not lowered.
 static std::optional<coll::SumError>
@@ -44,7 +51,6 @@ errorOf(mlir::MLIRContext &context, const Topology &topology,
 std::vector<std::optional<coll::SumError>>
 driver::errorsOf(mlir::MLIRContext &context, const Topology &topology,
                  const Advice &advice, llvm::ArrayRef<LoweringWay> ways) {
-  constexpr size_t mostSends = 100'000;
   std::map<std::pair<size_t, std::string>, std::optional<coll::SumError>> known;
   std::vector<std::optional<coll::SumError>> errors;
   for (const SizeAdvice &size : advice.sizes) {
@@ -60,6 +66,68 @@ driver::errorsOf(mlir::MLIRContext &context, const Topology &topology,
     errors.push_back(it->second);
   }
   return errors;
+}
+
+/// The largest error of `programs` for what `options` say; nothing if none has
+/// one.
+static std::optional<coll::SumError>
+worstOf(llvm::ArrayRef<std::optional<SourceProgram>> programs,
+        const LoweringOptions &options) {
+  std::optional<coll::SumError> worst;
+  for (const std::optional<SourceProgram> &program : programs) {
+    if (!program)
+      continue;
+    mlir::FailureOr<coll::Problem> problem =
+        coll::importProblem(program->schedule);
+    if (failed(problem) || !hasErrors(problem->collective, options) ||
+        coll::importSchedule(program->schedule).numSends() > mostSends)
+      continue;
+    coll::Way whole = program->way;
+    whole.pieces = 1;
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        lowerAs(program->schedule, whole, options);
+    if (!module)
+      continue;
+    coll::SumError error =
+        coll::SumErrors(*module->getOps<coll::ProgramOp>().begin(),
+                        problem->collective, elementType(options.element),
+                        options.reduction)
+            .worst();
+    if (!worst || error.relative > worst->relative)
+      worst = error;
+  }
+  return worst;
+}
+
+std::optional<std::vector<std::string>>
+driver::errorsOfPlan(llvm::StringRef path, const plan::Manifest &manifest) {
+  std::vector<std::string> lines;
+  bool hasTable =
+      llvm::any_of(manifest.tables, [](const plan::SizeTable &table) {
+        return table.source == "model";
+      });
+  if (!manifest.combining || !hasTable)
+    return lines;
+  std::optional<AdvisedPrograms> advised = loadPlanPrograms(path);
+  if (!advised)
+    return std::nullopt;
+  std::set<std::pair<std::string, std::string>> known;
+  for (const plan::KernelInfo &kernel : manifest.kernels) {
+    Result<ElementType> type = findElementType(kernel.element);
+    Result<Reduction> reduction = findReduction(kernel.reduction);
+    if (!type || !reduction ||
+        !known.emplace(kernel.element, kernel.reduction).second)
+      continue;
+    LoweringOptions options;
+    options.element = type->id;
+    options.reduction = *reduction;
+    if (std::optional<coll::SumError> worst =
+            worstOf(advised->programs, options))
+      lines.push_back(kernel.element + " " + kernel.reduction +
+                      ": every element is " +
+                      worst->toString(*type, *reduction));
+  }
+  return lines;
 }
 
 void driver::addError(const coll::SumError &error, llvm::json::Object &object) {

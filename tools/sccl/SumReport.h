@@ -10,6 +10,7 @@
 
 #include "sccl/Advice/Advice.h"
 #include "sccl/Analysis/SumErrors.h"
+#include "sccl/Plan/Plan.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -26,6 +27,12 @@ bool hasErrors(const Collective &collective, const LoweringOptions &options);
 std::vector<std::optional<coll::SumError>>
 errorsOf(mlir::MLIRContext &context, const Topology &topology,
          const Advice &advice, llvm::ArrayRef<LoweringWay> ways);
+
+/// Of the plan at `path`, by types and reductions of floats: the largest error
+/// of its programs, in words, without those whose schedules the plan does not
+/// hold. Nothing if it cannot be read, which prints an error.
+std::optional<std::vector<std::string>>
+errorsOfPlan(llvm::StringRef path, const plan::Manifest &manifest);
 
 /// Adds the fields for `error` to `object`.
 void addError(const coll::SumError &error, llvm::json::Object &object);

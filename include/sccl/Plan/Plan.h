@@ -170,6 +170,8 @@ struct Manifest {
   bool combining = false;
   /// In which its programs add up, as SumOrder prints it.
   std::string sumOrder = "any";
+  /// Sums of floats of less than 32 bits are rounded to the type once.
+  bool oneRounding = false;
   unsigned sendSegments = 1; ///< of a sending rank
   std::vector<RankLayout> layout;
   std::optional<Conditions> conditions; ///< if the collective is the user's

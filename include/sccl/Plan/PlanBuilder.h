@@ -190,6 +190,8 @@ private:
 
   /// The order of summation of all programs.
   SumOrder commonOrder() const;
+  /// True if all programs round sums of small floats once.
+  bool haveOneRounding() const;
 
   SumOrder askedOrder; ///< of summation
   PlanRequest request; ///< with an order if results depend on it

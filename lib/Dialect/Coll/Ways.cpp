@@ -21,7 +21,7 @@ using namespace sccl::coll;
 LogicalResult
 WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Transport,
                 Protocol, unsigned pieces, unsigned distance, PieceOrder,
-                unsigned, StringAttr sumOrder, DenseI64ArrayAttr bestAt) {
+                unsigned, StringAttr sumOrder, bool, DenseI64ArrayAttr bestAt) {
   constexpr unsigned limit = 1 << 20;
   if (pieces - 1 >= limit || distance - 1 >= limit) // way_c1
     return emitError() << "has " << pieces << " pieces at a distance of "
@@ -61,6 +61,7 @@ std::vector<Way> coll::importWays(ScheduleOp op) {
                           attribute.getSmBudget());
     if (StringAttr order = attribute.getSumOrder())
       way.sumOrder = *SumOrder::parse(order.getValue());
+    way.oneRounding = attribute.getOneRounding();
     if (!attribute.getBestAt())
       continue;
     for (ArrayRef<int64_t> numbers = attribute.getBestAt().asArrayRef();
@@ -89,6 +90,7 @@ ArrayAttr coll::exportWays(MLIRContext *context, ArrayRef<Way> ways) {
         way.sumOrder == SumOrder::Same
             ? StringAttr()
             : StringAttr::get(context, way.sumOrder.toString()),
+        way.oneRounding,
         numbers.empty() ? DenseI64ArrayAttr()
                         : DenseI64ArrayAttr::get(context, numbers)));
   }

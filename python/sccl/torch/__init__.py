@@ -29,23 +29,29 @@ class Options:
 
     `order` is that of sums, products and averages of floats, as ``sccl plan --order``
     takes it: no plan in another one reduces them, and no other backend. Without it a
-    group has that of the first group, which has that of ``SCCL_ORDER``.
+    group has that of the first group, which has that of ``SCCL_ORDER``. With
+    `one_rounding`, likewise of ``SCCL_ONE_ROUNDING``, those of small floats are rounded
+    once, as by ``sccl plan --one-rounding``.
     """
 
     order: Optional[str] = None
+    one_rounding: Optional[bool] = None
 
 
 def _make(place: Any, options: Any) -> ProcessGroupSccl:
     if not isinstance(options, (Options, type(None))):
         raise BackendError(f"sccl: pg_options are {options!r}, expected sccl.torch.Options")
-    order = options.order if options else None
+    options = options or Options()
     first = dist.distributed_c10d._get_default_group() if dist.is_initialized() else None
     return ProcessGroupSccl(
         place.store,
         place.group_rank,
         place.group_size,
         place.timeout,
-        order or getattr(first, "order", None),
+        options.order or getattr(first, "order", None),
+        getattr(first, "one_rounding", None)
+        if options.one_rounding is None
+        else options.one_rounding,
     )
 
 

@@ -17,7 +17,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
 from .._library import REDUCTIONS, Error
-from ..shelf import ROOTED, asked_order
+from ..shelf import ROOTED, asked_order, asks_for_one_rounding
 from .engine import MEETING_BYTES, Engine, Key
 from .tensors import (
     REDUCE_OPS,
@@ -84,10 +84,15 @@ class GroupBase(dist.ProcessGroup):
         size: int,
         timeout: datetime.timedelta,
         order: Optional[str] = None,
+        one_rounding: Optional[bool] = None,
     ):
         super().__init__(rank, size)
         #: Of sums of floats; None if any will do.
         self.order = asked_order(order)
+        try:
+            self.one_rounding = asks_for_one_rounding(one_rounding)
+        except Error as error:
+            raise BackendError(f"sccl: {error}") from None
         self._rank, self._size, self._timeout = rank, size, timeout
         self._store = store
         self._engines: Dict[str, Engine] = {}
@@ -120,6 +125,7 @@ class GroupBase(dist.ProcessGroup):
                 device.index or 0,
                 must_fit=not dist.is_initialized(),
                 order=self.order,
+                one_rounding=self.one_rounding,
             )
         engine = self._engines[kind]
         if engine.device_index != (device.index or 0):
@@ -195,13 +201,20 @@ class GroupBase(dist.ProcessGroup):
         reason: str,
         *rest: Any,
     ) -> Any:
-        """The same as `_by_other` for what reduces. No other backend promises an order:
-        where one is asked for, raises torch's kind of error."""
+        """The same as `_by_other` for what reduces. No other backend promises an order,
+        or one rounding: where one is asked for, raises torch's kind of error."""
         what = with_op(name, tensor, op)
-        if self.order and self._size > 1 and depends_on_order(tensor, op):
+        depends = self._size > 1 and depends_on_order(tensor, op)
+        is_small = tensor.element_size() < 4 * (1 + tensor.is_complex())
+        asked, kept = "", "an order"
+        if self.order and depends:
+            asked = f"in the order {self.order}"
+        elif self.one_rounding and depends and is_small:
+            asked, kept = "with one rounding", "to that"
+        if asked:
             error = BackendError(
-                f"sccl: {what} in the order {self.order} on rank {self._rank}: {reason}, "
-                "and no other backend keeps an order"
+                f"sccl: {what} {asked} on rank {self._rank}: {reason}, "
+                f"and no other backend keeps {kept}"
             )
             raise self._refusal(error)
         return self._by_other(tensor, what, reason, *rest)

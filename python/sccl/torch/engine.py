@@ -36,8 +36,9 @@ class Engine:
     """Executes what plans cover.
 
     `timeout` is in seconds, `device` "cpu", "cuda" or "hip". Sums of floats are in the
-    `order`, if there is one: by no other plan. Raises Error if a plan of
-    ``SCCL_PLAN_PATH`` is none, or ranks ask for different orders, on all ranks.
+    `order`, if there is one: by no other plan; those of small floats are rounded once
+    with `one_rounding`. Raises Error if a plan of ``SCCL_PLAN_PATH`` is none, or ranks
+    ask for different orders, on all ranks.
     `problem` tells why there is no communicator, for ranks of several hosts, or None.
     """
 
@@ -51,8 +52,10 @@ class Engine:
         device_index: int = 0,
         must_fit: bool = False,
         order: Optional[str] = None,
+        one_rounding: bool = False,
     ):
-        self.rank, self.size, self.order = rank, size, order
+        self.rank, self.size = rank, size
+        self.order, self.one_rounding = order, one_rounding
         self.device, self.device_index = device, device_index
         store = self._store = WatchedStore(rank, size, store, timeout)
         self._missing: Dict[Key, str] = {}
@@ -75,6 +78,7 @@ class Engine:
                 device_index,
                 timeout,
                 order=order,
+                one_rounding=one_rounding,
             )
         except Unsupported as error:
             self.problem = str(error)
@@ -96,7 +100,8 @@ class Engine:
                 Communicator(alone, order=self.order).destroy()
             return
         gather = StoreGather(self.rank, self.size, self._store, f"{self.device}/order")
-        orders = [own.decode() for own in gather((self.order or "any").encode())]
+        mine = (self.order or "any") + (", rounded once" if self.one_rounding else "")
+        orders = [own.decode() for own in gather(mine.encode())]
         for rank, other in enumerate(orders):
             if other != orders[0]:
                 raise Mismatch(
@@ -235,7 +240,9 @@ class Engine:
                 raise Unsupported(problem)
             where = max(root, 0)
             name = DATA_TYPES[element]
-            path = shelf.host_plan(collective, self.size, where, name, self.order)
+            path = shelf.host_plan(
+                collective, self.size, where, name, self.order, self.one_rounding
+            )
             return path.read_bytes()
 
         try:

@@ -27,12 +27,13 @@ struct Way {
   sccl::PieceOrder order = {}; ///< `distance` and `order` of the attribute
   unsigned smBudget = 0;
   SumOrder sumOrder = SumOrder::Same;
+  bool oneRounding = false;
   std::vector<SizedTime> bestAt = {};
 
   /// Ways with the same key give the same program.
   auto key() const {
-    return std::tuple(transport, protocol, cut(), smBudget,
-                      sumOrder.toString());
+    return std::tuple(transport, protocol, cut(), smBudget, sumOrder.toString(),
+                      oneRounding);
   }
   /// How chunks are cut: one piece has no order.
   std::pair<unsigned, sccl::PieceOrder> cut() const {
