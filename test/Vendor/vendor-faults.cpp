@@ -115,7 +115,7 @@ static void endTooEarly(ncclComm_t comm, int) {
 
 /// Has every reduction called, of floats and of integers, by a part, too.
 static void addUp(ncclComm_t comm, int rank) {
-  constexpr int ints = 2;
+  constexpr int ints = 2, halves = 6;
   float value[numRanks] = {1};
   auto say = [&](const char *what, ncclResult_t code) {
     if (rank == 0)
@@ -125,6 +125,7 @@ static void addUp(ncclComm_t comm, int rank) {
   say("average", sum(comm, *value, floats, ncclAvg));
   say("max", sum(comm, *value, floats, ncclMax));
   say("ints", sum(comm, *value, ints));
+  say("halves", sum(comm, *value, halves));
   say("program's own", sum(comm, *value, floats, 77));
   say("reduce", ncclReduce(value, value, 1, floats, ncclSum, 0, comm, nullptr));
   say("scatter",
