@@ -106,7 +106,7 @@ std::optional<FileFacts> SetChecker::factsOf(const SetFile &file,
   return facts;
 }
 
-/// Says where a file is not what the set says of it.
+/// Says where a file is not what the set says of it, or serves nothing.
 void SetChecker::compare(const SetFile &file, const FileFacts &facts) {
   auto differ = [&](const char *what, std::string own, std::string said) {
     if (own != said)
@@ -121,6 +121,12 @@ void SetChecker::compare(const SetFile &file, const FileFacts &facts) {
                        : outOfPlace          ? "out of place"
                                              : "none");
   };
+  uint64_t unit = facts.multiple * (set.isShared() ? set.ranks : 1);
+  if (facts.most / unit * unit < facts.least)
+    findings.add(file.place, file.path + " is for multiples of " +
+                                 number(unit) + ", and there is none from " +
+                                 number(facts.least) + " to " +
+                                 number(facts.most));
   differ("the name", facts.name, file.name);
   differ("the collective", std::string(collectiveName(facts.kind)),
          std::string(collectiveName(set.kind)));

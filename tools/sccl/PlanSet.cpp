@@ -148,7 +148,8 @@ Result<Service> SetMaker::fastest(const Range &range, bool inPlace,
     }
   }
   std::string why = reason;
-  if (addressed > 0 && addressed < range.least)
+  if (addressed > 0 && addressed < range.least &&
+      programs.isRefused(programs.keyOf(*range.advice), inPlace))
     why += "; others, with their scratch memory, are addressed by 32 bits up "
            "to " +
            formatBytes(addressed);

@@ -222,12 +222,13 @@ std::string SetPrograms::misfit(const Written &written, uint64_t least,
   if (written.most < least)
     return llvm::formatv("the executor addresses no more than {0} of it",
                          formatBytes(written.most));
-  uint64_t unit = isPlans() ? 1 : elementType(options.element).bytes;
+  uint64_t unit =
+      written.multiple * (isPlans() ? 1 : elementType(options.element).bytes);
   uint64_t parts = set.isShared() ? set.ranks : 1;
-  uint64_t power = std::bit_ceil((least + parts - 1) / parts);
-  if (power <= set.part(most) && power % (written.multiple * unit) != 0)
-    return llvm::formatv("it is for multiples of {0} of a rank",
-                         formatBytes(written.multiple * unit));
+  bool isServed = most / (parts * unit) * parts * unit >= least;
+  if (!isServed || std::bit_floor(least / parts) % unit != 0)
+    return llvm::formatv("it is for multiples of {0}{1}", formatBytes(unit),
+                         set.isShared() ? " of a rank" : "");
   return "";
 }
 

@@ -74,7 +74,7 @@ public:
   /// The program as a file. Fails if it cannot be lowered.
   Result<const Written *> write(const ProgramKey &key, bool inPlace);
   /// Why calls from `least` to `most` bytes are not for a file; empty if they
-  /// are. The powers of two among them have to be.
+  /// are: multiples of the power of two that is next to the least have to be.
   std::string misfit(const Written &written, uint64_t least,
                      uint64_t most) const;
   /// True if it is known that there is no file of the program.
