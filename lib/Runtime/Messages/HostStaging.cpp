@@ -16,7 +16,7 @@
 using namespace sccl;
 
 /// Slices begin at these bytes of a segment, which no element crosses.
-static constexpr uint64_t alignment = 64;
+static constexpr uint64_t sliceAlignment = 64;
 
 Status HostStaging::open(const scclConfig &config,
                          std::unique_ptr<HostStaging> &result) {
@@ -36,7 +36,8 @@ static uint64_t mostSliceBytes(const plan::Manifest &plan) {
   for (const plan::RankLayout &layout : plan.layout)
     segments = std::max<uint64_t>(
         segments, layout.inputSegments + uint64_t(layout.outputSegments));
-  return std::max(sliceBytes / segments / alignment * alignment, leastBytes);
+  return std::max(sliceBytes / segments / sliceAlignment * sliceAlignment,
+                  leastBytes);
 }
 
 Status HostStaging::reserve(const plan::Manifest &plan, unsigned rank) {
@@ -168,8 +169,8 @@ Status HostStaging::launch(const JoinedPlan::Flight &flight,
     return status;
   // All slices but the last are alike.
   uint64_t slices = llvm::divideCeil(flight.segmentBytes, mostSliceBytes(plan));
-  uint64_t sliceBytes =
-      llvm::alignTo(llvm::divideCeil(flight.segmentBytes, slices), alignment);
+  uint64_t sliceBytes = llvm::alignTo(
+      llvm::divideCeil(flight.segmentBytes, slices), sliceAlignment);
   Status status = runSlices(flight, plan.layout[rank], sliceBytes, steps);
   if (status.ok())
     return gpu->end(stream);
