@@ -17,7 +17,7 @@
 using namespace sccl;
 using namespace sccl::driver;
 
-std::string driver::describe(const Candidate &candidate) {
+std::string driver::describeCandidate(const Candidate &candidate) {
   const auto &[collective, schedule] = candidate.implementation;
   bool isPipelined = candidate.isPipelined();
   std::string text =
@@ -54,7 +54,7 @@ void AdviceReport::printTable() const {
     }
     for (const Baseline &baseline : baselines)
       out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
-    out() << "   " << driver::describe(advice.candidates[size.candidate])
+    out() << "   " << describeCandidate(advice.candidates[size.candidate])
           << ", " << (size.isSimulated() ? size.way : "estimated") << '\n';
   }
 }

@@ -13,7 +13,7 @@
 namespace sccl::driver {
 
 /// As "C = 8, S = 2, P = 14, 2 pieces at 2".
-std::string describe(const Candidate &candidate);
+std::string describeCandidate(const Candidate &candidate);
 
 /// What others would run, by name.
 struct Baseline {

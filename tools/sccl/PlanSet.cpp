@@ -100,7 +100,7 @@ Result<Deviation> SetMaker::deviationOf(const ProgramKey &key,
   std::string text = llvm::formatv(
       "{0} to send: {1:f1} us, advised {2:f1} as {3}, {4}: ",
       formatBytes(size.bytes), *time, size.microseconds,
-      driver::describe(advice.candidates[size.candidate]), size.way);
+      describeCandidate(advice.candidates[size.candidate]), size.way);
   return Deviation{*time / size.microseconds, text + reason};
 }
 

@@ -236,7 +236,7 @@ std::string SetPrograms::describe(const ProgramKey &key) const {
   Candidate candidate = advice.candidates[key.candidate];
   candidate.pieces = key.pieces;
   std::string text =
-      driver::describe(candidate) + (key.usesLL ? ", ll" : ", push");
+      describeCandidate(candidate) + (key.usesLL ? ", ll" : ", push");
   if (isUneven(key))
     text += ", cut into " + std::to_string(cutForPowersOfTwo(chunksOf(key)));
   return text;
