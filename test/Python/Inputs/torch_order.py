@@ -116,6 +116,19 @@ def contract(rank, size):
     tell(rank, "group", lambda: dist.all_reduce(torch.ones(3), group=part))
 
 
+def once(rank, size):
+    """Sums of small floats that are rounded once, or an error; f32 goes on."""
+    rows = [row.float() for row in random_rows(size, 1000, torch.bfloat16)]
+    result = rows[rank].bfloat16()
+
+    def compare():
+        dist.all_reduce(result)
+        assert torch.equal(result, sum(rows[1:], rows[0]).bfloat16())
+
+    tell(rank, "bf16", compare)
+    tell(rank, "f32", lambda: dist.all_reduce(rows[rank]))
+
+
 def options(rank, size):
     """An option has the order, too, also of groups that are made later."""
     rows = random_rows(size, 1000, torch.float32)
