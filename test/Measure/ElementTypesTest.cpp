@@ -108,6 +108,29 @@ TEST(ElementTypes, shareKnownCode) {
   EXPECT_EQ(known.size(), 5u);
 }
 
+/// Ranks that add up in orders of their own are right, unless the plan says
+/// that they have one.
+TEST(ElementTypes, ranksOfOneOrderHaveTheSameBits) {
+  LoweringOptions lowering;
+  lowering.sumOrder = SumOrder::Any;
+  ElementType element = *findElementType("f32");
+  HostPlan plan =
+      compile("mesh3-all_reduce.mlir", element, Reduction::Sum, lowering);
+  for (const char *order : {"any", "same"}) {
+    plan.manifest.sumOrder = order;
+    MeasureRequest request{.count = 3000};
+    request.reduction = Reduction::Sum;
+    request.registered = false;
+    request.verified = 2;
+    Result<Measurement> report = measureOnThreads(plan, request);
+    ASSERT_TRUE(report) << report.error();
+    bool isOne = plan.manifest.sumOrder == "same";
+    EXPECT_EQ(report->wrong != 0, isOne) << report->firstWrong;
+    EXPECT_EQ(report->firstWrong.find("other bits") != std::string::npos, isOne)
+        << report->firstWrong;
+  }
+}
+
 TEST(ElementTypes, tableHasSixtyCells) {
   EXPECT_EQ(elementTypes().size() * reductions().size(), 60u);
 }

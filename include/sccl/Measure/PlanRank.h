@@ -44,6 +44,7 @@ struct MeasureRequest {
 struct Measurement {
   uint64_t elements = 0, wrong = 0; ///< of all ranks and verified launches
   std::string firstWrong;           ///< "launch 3, rank 1, output element ..."
+  uint64_t outputHash = 0;          ///< of this rank, if ranks are to agree
   /// Of a launch: per batch the mean on the slowest rank, of these the least.
   double seconds = 0;
 };
@@ -66,9 +67,10 @@ public:
 
   /// Collective. Verified launches follow each other without any reset or
   /// barrier in between, with other data each time; every element of every
-  /// output is compared. All ranks get the same measurement; fails on all of
-  /// them if one fails, also if a program writes beside the buffers, or if time
-  /// is over.
+  /// output is compared, and of an all_reduce in an order ranks have the same
+  /// bits. All ranks get the same
+  /// measurement; fails on all of them if one fails, also if a program writes
+  /// beside the buffers, or if time is over.
   Result<Measurement> measure(const MeasureRequest &request);
 
   /// By rank, what was done in the last batch that was traced, in the order in
