@@ -11,6 +11,15 @@
 using namespace sccl;
 
 namespace {
+/// Buffers on the device of a rank, for so many floats.
+struct Buffers {
+  float *send, *recv;
+  bool areMade;
+  Buffers(Member &member, size_t sends, size_t receives)
+      : send(member.allocate(sends)), recv(member.allocate(receives)),
+        areMade(send && recv) {}
+};
+
 class MessageGPU : public EitherGPU {
 protected:
   scclResult joinGPU(Member &member, LoopNetwork &network, const RankEnd &end,
@@ -26,15 +35,24 @@ protected:
         scclCommInitTransport(&transport, &config, &member.comm);
     return result ? result : scclCommLoad(member.comm, member.plan);
   }
-};
 
-/// Buffers on the device of a rank, for so many floats.
-struct Buffers {
-  float *send, *recv;
-  bool areMade;
-  Buffers(Member &member, size_t sends, size_t receives)
-      : send(member.allocate(sends)), recv(member.allocate(receives)),
-        areMade(send && recv) {}
+  using Body = std::function<int(const RankEnd &, Member &, Buffers &)>;
+  /// What `body` returns for two ranks, with buffers of `count` floats each.
+  int onPair(size_t count, const Body &body, double timeoutSeconds = 20) const {
+    LoopNetwork network;
+    return runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+      Member member;
+      if (check(!joinGPU(member, network, end, pairReduce, timeoutSeconds),
+                "join"))
+        return 1;
+      Buffers buffers(member, count, count);
+      if (check(buffers.areMade, "memory"))
+        return 1;
+      int failed = body(end, member, buffers);
+      meet(end);
+      return failed;
+    });
+  }
 };
 } // namespace
 
@@ -73,31 +91,23 @@ static std::vector<float> sumOf(unsigned ranks, size_t count) {
 static constexpr size_t sliceFloats = (8 << 20) / sizeof(float);
 
 TEST_P(MessageGPU, AllReduceOfOneSliceAndOfSeveral) {
-  LoopNetwork network;
   std::vector<size_t> counts = {
       1, 7, 70001, sliceFloats, sliceFloats + 3, 2 * sliceFloats + 1001};
-  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-              Member member;
-              if (check(!joinGPU(member, network, end, pairReduce), "join"))
-                return 1;
-              Buffers buffers(member, counts.back(), counts.back());
-              if (check(buffers.areMade, "memory"))
-                return 1;
-              int failed = 0;
-              for (size_t count : counts) {
-                failed += put(member, buffers.send, valuesOf(end.rank, count));
-                for (float *from : {buffers.send, buffers.recv}) {
-                  // The second time in place.
-                  if (from == buffers.recv)
-                    failed += put(member, from, valuesOf(end.rank, count));
-                  failed += check(!member.launch(from, buffers.recv, count),
-                                  "launch") +
-                            expect(member, buffers.recv, sumOf(2, count));
-                }
-              }
-              meet(end);
-              return failed;
-            }));
+  auto reduceAll = [&](const RankEnd &end, Member &member, Buffers &buffers) {
+    int failed = 0;
+    for (size_t count : counts) {
+      failed += put(member, buffers.send, valuesOf(end.rank, count));
+      for (float *from : {buffers.send, buffers.recv}) {
+        // The second time in place.
+        if (from == buffers.recv)
+          failed += put(member, from, valuesOf(end.rank, count));
+        failed += check(!member.launch(from, buffers.recv, count), "launch") +
+                  expect(member, buffers.recv, sumOf(2, count));
+      }
+    }
+    return failed;
+  };
+  EXPECT_EQ(0, onPair(counts.back(), reduceAll));
 }
 
 TEST_P(MessageGPU, SegmentsOfAllRanksHaveTheirPlaces) {
@@ -132,31 +142,25 @@ TEST_P(MessageGPU, SegmentsOfAllRanksHaveTheirPlaces) {
 }
 
 TEST_P(MessageGPU, ComesAfterWhatItsStreamHasToDo) {
-  LoopNetwork network;
   constexpr size_t count = 1 << 20;
-  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-              Member member;
-              if (check(!joinGPU(member, network, end, pairReduce), "join"))
-                return 1;
-              Buffers buffers(member, count, count);
-              Streams streams(fake, end.rank % 2);
-              int failed = check(buffers.areMade, "memory");
-              // Bytes of 0 are floats of 0.
-              for (unsigned turn = 0; turn < 4; ++turn)
-                failed += put(member, buffers.send, valuesOf(1, count)) +
-                          check(!streams.fill(buffers.send, 0, count * 2) &&
-                                    !scclAllReduce(buffers.send, buffers.recv,
-                                                   count, scclFloat32, scclSum,
-                                                   member.comm, streams.stream),
-                                "launch") +
-                          check(!streams.isBusy(), "done");
-              std::vector<float> values = valuesOf(1, count);
-              for (size_t i = 0; i < count; ++i)
-                values[i] *= i < count / 2 ? 0 : 2;
-              failed += expect(member, buffers.recv, values);
-              meet(end);
-              return failed;
-            }));
+  auto reduce = [&](const RankEnd &end, Member &member, Buffers &buffers) {
+    Streams streams(fake, end.rank % 2);
+    int failed = 0;
+    // Bytes of 0 are floats of 0.
+    for (unsigned turn = 0; turn < 4; ++turn)
+      failed += put(member, buffers.send, valuesOf(1, count)) +
+                check(!streams.fill(buffers.send, 0, count * 2) &&
+                          !scclAllReduce(buffers.send, buffers.recv, count,
+                                         scclFloat32, scclSum, member.comm,
+                                         streams.stream),
+                      "launch") +
+                check(!streams.isBusy(), "done");
+    std::vector<float> values = valuesOf(1, count);
+    for (size_t i = 0; i < count; ++i)
+      values[i] *= i < count / 2 ? 0 : 2;
+    return failed + expect(member, buffers.recv, values);
+  };
+  EXPECT_EQ(0, onPair(count, reduce));
 }
 
 TEST_P(MessageGPU, RanksWithAGPUAndWithoutWorkTogether) {
@@ -181,106 +185,75 @@ TEST_P(MessageGPU, RanksWithAGPUAndWithoutWorkTogether) {
 }
 
 TEST_P(MessageGPU, CapturedStreamsAreRefused) {
-  LoopNetwork network;
-  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-              Member member;
-              if (check(!joinGPU(member, network, end, pairReduce), "join"))
-                return 1;
-              Buffers buffers(member, 100, 100);
-              Streams streams(fake, end.rank % 2);
-              int failed = put(member, buffers.send, valuesOf(end.rank, 100));
-              meet(end);
-              failed += check(!streams.beginCapture(), "begin");
-              scclResult result =
-                  scclAllReduce(buffers.send, buffers.recv, 100, scclFloat32,
-                                scclSum, member.comm, streams.stream);
-              failed +=
-                  check(result == scclErrorUnsupported &&
-                            messageHas("a graph cannot exchange messages"),
-                        "capture is refused");
-              streams.drop(streams.endCapture());
-              meet(end);
-              // That was a call, on all ranks: the next one is as good as any.
-              failed += check(!member.launch(buffers.send, buffers.recv, 100),
-                              "launch") +
-                        expect(member, buffers.recv, sumOf(2, 100));
-              meet(end);
-              return failed;
-            }));
+  constexpr size_t count = 100;
+  auto capture = [&](const RankEnd &end, Member &member, Buffers &buffers) {
+    Streams streams(fake, end.rank % 2);
+    int failed = put(member, buffers.send, valuesOf(end.rank, count));
+    meet(end);
+    failed += check(!streams.beginCapture(), "begin");
+    scclResult result =
+        scclAllReduce(buffers.send, buffers.recv, count, scclFloat32, scclSum,
+                      member.comm, streams.stream);
+    failed += check(result == scclErrorUnsupported &&
+                        messageHas("a graph cannot exchange messages"),
+                    "capture is refused");
+    streams.drop(streams.endCapture());
+    meet(end);
+    // That was a call, on all ranks: the next one is as good as any.
+    return failed +
+           check(!member.launch(buffers.send, buffers.recv, count), "launch") +
+           expect(member, buffers.recv, sumOf(2, count));
+  };
+  EXPECT_EQ(0, onPair(count, capture));
 }
 
 TEST_P(MessageGPU, LaunchesAreNotAsynchronous) {
-  LoopNetwork network;
-  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-              Member member;
-              if (check(!joinGPU(member, network, end, pairReduce), "join"))
-                return 1;
-              uint64_t ticket;
-              int failed =
-                  check(scclLaunchAsync(member.comm, member.plan, nullptr,
-                                        nullptr, 0, scclFloat32, scclSum,
-                                        &ticket) == scclErrorUnsupported &&
-                            messageHas("order of their streams"),
-                        "scclLaunchAsync");
-              meet(end);
-              return failed;
-            }));
+  auto launch = [](const RankEnd &, Member &member, Buffers &) {
+    uint64_t ticket;
+    return check(scclLaunchAsync(member.comm, member.plan, nullptr, nullptr, 0,
+                                 scclFloat32, scclSum,
+                                 &ticket) == scclErrorUnsupported &&
+                     messageHas("order of their streams"),
+                 "scclLaunchAsync");
+  };
+  EXPECT_EQ(0, onPair(1, launch));
 }
 
 TEST_P(MessageGPU, BuffersOfTheHostAreRefused) {
-  LoopNetwork network;
-  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-              Member member;
-              if (check(!joinGPU(member, network, end, pairReduce), "join"))
-                return 1;
-              std::vector<float> send(8), recv(8);
-              int failed = check(member.launch(send.data(), recv.data(), 8) ==
-                                         scclErrorInvalidArgument &&
-                                     messageHas("device can access"),
-                                 "memory of the host");
-              meet(end);
-              return failed;
-            }));
+  auto launch = [](const RankEnd &, Member &member, Buffers &) {
+    std::vector<float> send(8), recv(8);
+    return check(member.launch(send.data(), recv.data(), 8) ==
+                         scclErrorInvalidArgument &&
+                     messageHas("device can access"),
+                 "memory of the host");
+  };
+  EXPECT_EQ(0, onPair(8, launch));
 }
 
 TEST_P(MessageGPU, ARankThatDoesNotComeIsNamed) {
-  LoopNetwork network;
-  EXPECT_EQ(
-      0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-        Member member;
-        if (check(!joinGPU(member, network, end, pairReduce, 0.5), "join"))
-          return 1;
-        Buffers buffers(member, 100, 100);
-        int failed = check(buffers.areMade, "memory");
-        if (end.rank == 0)
-          failed += check(member.launch(buffers.send, buffers.recv, 100) ==
-                                  scclErrorTimeout &&
-                              messageHas("rank 1"),
-                          "timeout");
-        meet(end);
-        return failed;
-      }));
+  constexpr size_t count = 100;
+  auto launchAlone = [](const RankEnd &end, Member &member, Buffers &buffers) {
+    if (end.rank != 0)
+      return 0;
+    return check(member.launch(buffers.send, buffers.recv, count) ==
+                         scclErrorTimeout &&
+                     messageHas("rank 1"),
+                 "timeout");
+  };
+  EXPECT_EQ(0, onPair(count, launchAlone, /*timeoutSeconds=*/0.5));
 }
 
 TEST_P(MessageGPU, AnErrorOfTheDriverIsOneForAllRanks) {
-  LoopNetwork network;
   constexpr size_t count = sliceFloats + 1;
-  EXPECT_EQ(
-      0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
-        Member member;
-        if (check(!joinGPU(member, network, end, pairReduce), "join"))
-          return 1;
-        Buffers buffers(member, count, count);
-        int failed = check(buffers.areMade, "memory");
-        meet(end);
-        unsigned done = fake.calls("cuMemcpyAsync", "hipMemcpyAsync");
-        meet(end);
-        Setting fails("SCCL_FAKE_FAIL",
-                      (fake.isCUDA ? "cuMemcpyAsync:" : "hipMemcpyAsync:") +
-                          std::to_string(done + 3));
-        scclResult result = member.launch(buffers.send, buffers.recv, count);
-        failed += check(result == scclErrorDevice, "the driver's error");
-        meet(end);
-        return failed;
-      }));
+  auto fail = [&](const RankEnd &end, Member &member, Buffers &buffers) {
+    meet(end);
+    unsigned done = fake.calls("cuMemcpyAsync", "hipMemcpyAsync");
+    meet(end);
+    Setting fails("SCCL_FAKE_FAIL",
+                  (fake.isCUDA ? "cuMemcpyAsync:" : "hipMemcpyAsync:") +
+                      std::to_string(done + 3));
+    scclResult result = member.launch(buffers.send, buffers.recv, count);
+    return check(result == scclErrorDevice, "the driver's error");
+  };
+  EXPECT_EQ(0, onPair(count, fail));
 }
