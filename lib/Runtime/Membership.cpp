@@ -18,13 +18,14 @@ using namespace sccl;
 
 Membership::~Membership() = default;
 
-/// False if all that `plan` reduces has the same result in any order: integers,
-/// and the least or greatest of floats.
-static bool dependsOnOrder(const plan::Manifest &plan) {
+/// False if all that `plan` reduces has the same result in any way of adding it
+/// up: all but sums, products and averages of types that `matter`.
+static bool mayDiffer(const plan::Manifest &plan,
+                      bool (ElementType::*matters)() const) {
   return plan.combining &&
-         std::ranges::any_of(plan.kernels, [](const plan::KernelInfo &kernel) {
+         std::ranges::any_of(plan.kernels, [&](const plan::KernelInfo &kernel) {
            Result<ElementType> type = findElementType(kernel.element);
-           return !type || (type->isFloat() && kernel.reduction != "min" &&
+           return !type || (((*type).*matters)() && kernel.reduction != "min" &&
                             kernel.reduction != "max");
          });
 }
@@ -33,7 +34,7 @@ static bool dependsOnOrder(const plan::Manifest &plan) {
 /// for.
 static bool keepsOrder(const plan::Manifest &plan, const SumOrder &asked) {
   Result<SumOrder> own = SumOrder::parse(plan.sumOrder);
-  if (asked == SumOrder::Any || !dependsOnOrder(plan))
+  if (asked == SumOrder::Any || !mayDiffer(plan, &ElementType::isFloat))
     return true;
   if (!asked.isTree())
     return own && *own != SumOrder::Any;
@@ -52,17 +53,8 @@ static Status checkOrder(const plan::Manifest &plan, const char *asked) {
               asked + "; compile it with --order=" + asked};
 }
 
-/// True if a sum of `kernel` is one of floats that may be rounded several
-/// times.
-static bool mayRound(const plan::KernelInfo &kernel) {
-  Result<ElementType> type = findElementType(kernel.element);
-  return !type || (type->combinesAsF32() && kernel.reduction != "min" &&
-                   kernel.reduction != "max");
-}
-
 static Status checkRounding(const plan::Manifest &plan) {
-  if (!plan.combining || plan.oneRounding ||
-      std::ranges::none_of(plan.kernels, mayRound))
+  if (plan.oneRounding || !mayDiffer(plan, &ElementType::combinesAsF32))
     return {};
   return {scclErrorUnsupported,
           "the plan for " + plan.collective +
