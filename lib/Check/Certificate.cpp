@@ -103,13 +103,6 @@ std::string sccl::claimText(const Certificate &certificate,
          certificate.bound->str();
 }
 
-static std::string hexText(uint64_t value) {
-  std::string text(16, '0');
-  for (size_t digit = 16; digit-- > 0; value >>= 4)
-    text[digit] = "0123456789abcdef"[value & 15];
-  return text;
-}
-
 template <typename Number>
 static void printNumbers(std::string &text, const std::vector<Number> &values) {
   for (Number value : values)

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace sccl {
@@ -45,6 +46,14 @@ inline uint64_t hashOf(std::string_view text) {
   for (char byte : text)
     hash.addByte(static_cast<unsigned char>(byte));
   return hash.value();
+}
+
+/// 16 digits.
+inline std::string hexText(uint64_t value) {
+  std::string text(16, '0');
+  for (size_t digit = 16; digit-- > 0; value >>= 4)
+    text[digit] = "0123456789abcdef"[value & 15];
+  return text;
 }
 
 } // namespace sccl

@@ -11,6 +11,8 @@
 #include "EmittedCode.h"
 #include "Json.h"
 
+#include "Check/Hash.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -38,13 +40,7 @@ std::string_view AlgorithmSet::loader() const {
 }
 
 std::string exchange::hashOfText(std::string_view text) {
-  uint64_t hash = 14695981039346656037u;
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 1099511628211u;
-  std::string digits(16, '0');
-  for (size_t i = 16; i-- > 0; hash >>= 4)
-    digits[i] = "0123456789abcdef"[hash & 15];
-  return digits;
+  return hexText(hashOf(text));
 }
 
 //===----------------------------------------------------------------------===//

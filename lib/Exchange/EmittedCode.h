@@ -1,4 +1,4 @@
-//===- EmittedCode.h - Code that is emitted as it is -*- C++ -*-----------===//
+//===- EmittedCode.h - Code that is emitted as it is ------------*- C++ -*-===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
