@@ -31,6 +31,16 @@ bool driver::hasErrors(const Collective &collective,
 /// Programs of more sends take seconds.
 static constexpr size_t mostSends = 100'000;
 
+/// Of the program that was lowered in `module`.
+static coll::SumError worstIn(mlir::ModuleOp module,
+                              const Collective &collective,
+                              const LoweringOptions &options) {
+  coll::ProgramOp program = *module.getOps<coll::ProgramOp>().begin();
+  return coll::SumErrors(program, collective, elementType(options.element),
+                         options.reduction)
+      .worst();
+}
+
 /// Of the program in one piece; nothing if it is not lowered.
 static std::optional<coll::SumError>
 errorOf(mlir::MLIRContext &context, const Topology &topology,
@@ -42,10 +52,7 @@ errorOf(mlir::MLIRContext &context, const Topology &topology,
         addUncheckedLowering(manager, options);
       })))
     return std::nullopt;
-  coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();
-  return coll::SumErrors(program, collective, elementType(options.element),
-                         options.reduction)
-      .worst();
+  return worstIn(*module, collective, options);
 }
 
 std::vector<std::optional<coll::SumError>>
@@ -88,11 +95,7 @@ worstOf(llvm::ArrayRef<std::optional<SourceProgram>> programs,
         lowerAs(program->schedule, whole, options);
     if (!module)
       continue;
-    coll::SumError error =
-        coll::SumErrors(*module->getOps<coll::ProgramOp>().begin(),
-                        problem->collective, elementType(options.element),
-                        options.reduction)
-            .worst();
+    coll::SumError error = worstIn(*module, problem->collective, options);
     if (!worst || error.relative > worst->relative)
       worst = error;
   }

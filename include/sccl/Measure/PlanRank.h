@@ -68,9 +68,8 @@ public:
   /// Collective. Verified launches follow each other without any reset or
   /// barrier in between, with other data each time; every element of every
   /// output is compared, and of an all_reduce in an order ranks have the same
-  /// bits. All ranks get the same
-  /// measurement; fails on all of them if one fails, also if a program writes
-  /// beside the buffers, or if time is over.
+  /// bits. All ranks get the same measurement; fails on all of them if one
+  /// fails, also if a program writes beside the buffers, or if time is over.
   Result<Measurement> measure(const MeasureRequest &request);
 
   /// By rank, what was done in the last batch that was traced, in the order in
