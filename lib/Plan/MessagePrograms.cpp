@@ -48,6 +48,8 @@ LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
       makeMessages(program, collective, contractFor(options).isUnweighted());
   if (failed(ranks))
     return failure();
+  if (std::string mistake = findRoundMistake(*ranks); !mistake.empty())
+    return program.emitOpError("has messages in no order: ") << mistake;
   plan::ProgramEntry info;
   static_cast<ProgramInfo &>(info) =
       describeProgram(program, collective, coll::FlagTable(program));

@@ -10,11 +10,23 @@
 // as those that it needs are done. libsccl executes them for one piece of each
 // segment after the other, several at once.
 //
+// Rows also have rounds, for whoever would rather execute them in an order. A
+// row has the number of messages that have to go before it, one after the
+// other; the two ends of a message have one number, the larger. So a row has a
+// larger one than any message that it needs, and none smaller than that of any
+// row that it needs. Ranks that each begin the messages of a round as one
+// group, in ascending order of rounds, and end it before the next one, do not
+// wait for each other forever: of those that wait take one whose round is the
+// smallest. All that it sends and receives there is in the groups of the same
+// round of its peers, and these have no smaller round to wait in, so they get
+// there. Within a round tags say in which order messages of two ranks go.
+//
 // A table is aligned to 16 bytes, in the byte order of the machine:
 //
 //   MessageHeader
 //   MessageRow[rows]
 //   uint32_t next[nexts]     rows that wait for others, see MessageRow
+//   uint32_t round[rows]     from version 5 on
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +39,9 @@
 
 namespace sccl {
 
-inline constexpr uint32_t messageTableVersion = 4;
+inline constexpr uint32_t messageTableVersion = 5;
+/// Older ones, from this one on, have no rounds.
+inline constexpr uint32_t messageTableWithoutRounds = 4;
 
 /// The target of kernels that exchange messages. Their code is that of a CPU.
 inline constexpr const char *messageTarget = "mpi";

@@ -28,6 +28,7 @@ class ProgramOp;
 struct RankMessages {
   std::vector<MessageRow> rows;            ///< but for firstNext and numNext
   std::vector<std::vector<uint32_t>> next; ///< by row, ascending
+  std::vector<uint32_t> rounds;            ///< by row, see MessageTable.h
   uint32_t scratchSlots = 0;
 };
 
@@ -40,6 +41,10 @@ struct RankMessages {
 mlir::FailureOr<std::vector<RankMessages>>
 makeMessages(coll::ProgramOp program, const Collective &collective,
              bool unweighted);
+
+/// What is wrong with the rounds of the rows of all ranks; empty if they are as
+/// MessageTable.h says.
+std::string findRoundMistake(const std::vector<RankMessages> &ranks);
 
 /// The tables of all ranks, as MessageTable.h says.
 std::vector<std::string> messageTables(const std::vector<RankMessages> &ranks,

@@ -15,6 +15,8 @@
 #include "llvm/ADT/DenseMap.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 using namespace mlir;
 using namespace sccl;
@@ -58,6 +60,10 @@ private:
   void reduce(const Transfer &transfer, uint32_t average, unsigned rank,
               ArrayRef<Slots> sources, Slots dst);
   Slots spare(unsigned rank, unsigned count);
+  void setRounds();
+  MessageRow::Kind kindOf(const Place &place) const {
+    return MessageRow::Kind(ranks[place.rank].rows[place.row].kind);
+  }
 
   const Collective &collective;
   std::vector<RankMessages> ranks;
@@ -222,8 +228,34 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
   append(executor, row);
 }
 
-/// Computes heights, from the last row to the first.
+/// Computes rounds, from the first row to the last.
+void MessageMaker::setRounds() {
+  for (RankMessages &rank : ranks)
+    rank.rounds.resize(rank.rows.size());
+  auto isMessage = [&](const Place &place) {
+    MessageRow::Kind kind = kindOf(place);
+    return kind == MessageRow::Send || kind == MessageRow::Receive;
+  };
+  auto roundOf = [&](const Place &place) -> uint32_t & {
+    return ranks[place.rank].rounds[place.row];
+  };
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Place &place = order[i];
+    // Who receives it is the row behind, see `send`.
+    if (kindOf(place) == MessageRow::Send)
+      roundOf(place) = roundOf(order[i + 1]) =
+          std::max(roundOf(place), roundOf(order[i + 1]));
+    uint32_t least = roundOf(place) + isMessage(place);
+    for (uint32_t next : ranks[place.rank].next[place.row]) {
+      uint32_t &later = ranks[place.rank].rounds[next];
+      later = std::max(later, least);
+    }
+  }
+}
+
+/// Computes rounds, and heights from the last row to the first.
 std::vector<RankMessages> MessageMaker::finish() {
+  setRounds();
   uint32_t received = 0;
   for (const Place &place : llvm::reverse(order)) {
     RankMessages &rank = ranks[place.rank];
@@ -260,6 +292,44 @@ sccl::makeMessages(ProgramOp program, const Collective &collective,
           })))
     return failure();
   return maker.finish();
+}
+
+std::string sccl::findRoundMistake(const std::vector<RankMessages> &ranks) {
+  auto isMessage = [](const MessageRow &row) {
+    return row.kind == MessageRow::Send || row.kind == MessageRow::Receive;
+  };
+  // By sender, receiver and tag.
+  std::map<std::array<uint32_t, 3>, uint32_t> sent;
+  auto keyOf = [](uint32_t rank, const MessageRow &row) {
+    return row.kind == MessageRow::Send
+               ? std::array<uint32_t, 3>{rank, row.peer, row.tag}
+               : std::array<uint32_t, 3>{row.peer, rank, row.tag};
+  };
+  for (auto [number, rank] : llvm::enumerate(ranks))
+    for (auto [index, row] : llvm::enumerate(rank.rows)) {
+      if (row.kind == MessageRow::Send)
+        sent[keyOf(number, row)] = rank.rounds[index];
+      for (uint32_t next : rank.next[index])
+        if (rank.rounds[next] < rank.rounds[index] + isMessage(row))
+          return "row " + std::to_string(next) + " of rank " +
+                 std::to_string(number) + " is in round " +
+                 std::to_string(rank.rounds[next]) + ", and needs row " +
+                 std::to_string(index) + " of round " +
+                 std::to_string(rank.rounds[index]);
+    }
+  for (auto [number, rank] : llvm::enumerate(ranks))
+    for (auto [index, row] : llvm::enumerate(rank.rows)) {
+      if (row.kind != MessageRow::Receive)
+        continue;
+      auto found = sent.find(keyOf(number, row));
+      if (found == sent.end() || found->second != rank.rounds[index])
+        return "rank " + std::to_string(number) + " receives message " +
+               std::to_string(row.tag) + " of rank " +
+               std::to_string(row.peer) + " in round " +
+               std::to_string(rank.rounds[index]) +
+               ", in which that does not send it";
+    }
+  return "";
 }
 
 template <typename T> static void append(std::string &bytes, const T &part) {
@@ -300,6 +370,8 @@ sccl::messageTables(const std::vector<RankMessages> &ranks,
     for (const std::vector<uint32_t> &next : rank.next)
       for (uint32_t row : next)
         append(bytes, row);
+    for (uint32_t round : rank.rounds)
+      append(bytes, round);
   }
   return tables;
 }

@@ -22,6 +22,7 @@ namespace {
 struct MessagePlanHello {
   PlanHash plan;
   uint64_t budget;
+  uint64_t balance; ///< of all its tables, see MessageProgram
   Outcome outcome;
 };
 } // namespace
@@ -40,10 +41,11 @@ MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
 
 /// Compares the plans of all ranks, and how it went for them.
 static Status agree(const MessageGroup &group, const LoadedPlan *plan,
-                    uint64_t budget, const Status &status) {
+                    uint64_t budget, uint64_t balance, const Status &status) {
   MessagePlanHello hello = {};
   hello.plan = hashOf(plan);
   hello.budget = budget;
+  hello.balance = balance;
   hello.outcome = Outcome(status);
   Gathered<MessagePlanHello> hellos(group.numRanks());
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
@@ -56,7 +58,16 @@ static Status agree(const MessageGroup &group, const LoadedPlan *plan,
       return {scclErrorMismatch, "rank " + std::to_string(other) +
                                      " has other scratchBytes than rank " +
                                      std::to_string(group.rank())};
-  return group.bootstrap.agree(status, hellos);
+  if (Status agreed = group.bootstrap.agree(status, hellos); !agreed.ok())
+    return agreed;
+  uint64_t sum = 0;
+  for (const MessagePlanHello &other : hellos)
+    sum += other.balance;
+  if (sum != 0)
+    return {scclErrorInvalidPlan,
+            "the tables of messages have other messages, or other rounds, at "
+            "their two ends"};
+  return {};
 }
 
 Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
@@ -72,7 +83,7 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
   });
   if (!made)
     return agree(group, plan.get(), memoryBudget(group.config, *group.device),
-                 status);
+                 /*balance=*/0, status);
   if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
@@ -80,12 +91,21 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
 }
 
 Status MessagePlan::loadAgain() const {
-  return agree(group, plan.get(), budget, {});
+  return agree(group, plan.get(), budget, balance(), {});
 }
 
 Status MessagePlan::connect() {
   budget = memoryBudget(group.config, *group.device);
-  return agree(group, plan.get(), budget, attempt([&] { return prepare(); }));
+  Status status = attempt([&] { return prepare(); });
+  return agree(group, plan.get(), budget, balance(), status);
+}
+
+/// Each table counts in its own way: what one has too many, another lacks.
+uint64_t MessagePlan::balance() const {
+  uint64_t sum = 0;
+  for (const MessageProgram &table : messages)
+    sum = 3 * sum + table.balance();
+  return sum;
 }
 
 Status MessagePlan::prepare() {

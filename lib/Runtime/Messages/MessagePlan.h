@@ -39,6 +39,7 @@ private:
   MessagePlan(MessageGroup &group, MessageEngine &engine, const Device &callers,
               std::shared_ptr<const LoadedPlan> plan, unsigned number);
   Status connect();
+  uint64_t balance() const;
   Status prepare();
   Status readTables();
   Status choose(Flight &flight) const override;

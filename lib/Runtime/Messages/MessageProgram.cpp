@@ -12,20 +12,30 @@
 
 using namespace sccl;
 
+/// Spreads what is close together (the finalizer of SplitMix64).
+static uint64_t mix(uint64_t word) {
+  word += 0x9e3779b97f4a7c15;
+  word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9;
+  word = (word ^ word >> 27) * 0x94d049bb133111eb;
+  return word ^ word >> 31;
+}
+
 static Status damaged(const std::string &what) {
   return {scclErrorInvalidPlan, "a table of messages " + what};
+}
+
+static bool isMessage(const MessageRow &row) {
+  return row.kind == MessageRow::Send || row.kind == MessageRow::Receive;
 }
 
 /// What is wrong with a row, or null.
 static const char *findMistake(const MessageRow &row, unsigned index,
                                const MessageHeader &header,
                                llvm::ArrayRef<uint32_t> nexts) {
-  bool isMessage =
-      row.kind == MessageRow::Send || row.kind == MessageRow::Receive;
   if (row.kind > MessageRow::Reduce)
     return "has an unknown kind of row";
-  if (isMessage && (row.peer >= header.ranks || row.peer == header.rank ||
-                    row.tag >= header.tags))
+  if (isMessage(row) && (row.peer >= header.ranks || row.peer == header.rank ||
+                         row.tag >= header.tags))
     return "has a message to nobody";
   if (row.count == 0 || row.position >= header.chunksPerSegment ||
       row.count > header.chunksPerSegment - row.position)
@@ -52,7 +62,8 @@ Status MessageProgram::read(llvm::StringRef bytes, unsigned rank,
   if (bytes.size() < sizeof(header))
     return damaged("has no header");
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (header.version != messageTableVersion)
+  if (header.version != messageTableVersion &&
+      header.version != messageTableWithoutRounds)
     return damaged("has version " + std::to_string(header.version) +
                    ", expected " + std::to_string(messageTableVersion));
   if (header.rank != rank || header.ranks != numRanks ||
@@ -60,12 +71,19 @@ Status MessageProgram::read(llvm::StringRef bytes, unsigned rank,
     return damaged("is for another rank");
   uint64_t rowBytes = uint64_t(header.rows) * sizeof(MessageRow);
   uint64_t nextBytes = uint64_t(header.nexts) * sizeof(uint32_t);
-  if (bytes.size() != sizeof(header) + rowBytes + nextBytes)
+  uint64_t roundBytes = header.version == messageTableWithoutRounds
+                            ? 0
+                            : uint64_t(header.rows) * sizeof(uint32_t);
+  if (bytes.size() != sizeof(header) + rowBytes + nextBytes + roundBytes)
     return damaged("has another length than it says");
   const char *at = bytes.data() + sizeof(header);
   program.theRows = {reinterpret_cast<const MessageRow *>(at), header.rows};
   program.nexts = {reinterpret_cast<const uint32_t *>(at + rowBytes),
                    header.nexts};
+  if (roundBytes != 0)
+    program.theRounds = {
+        reinterpret_cast<const uint32_t *>(at + rowBytes + nextBytes),
+        header.rows};
   std::vector<uint32_t> needs(header.rows);
   for (uint32_t next : program.nexts)
     if (next < header.rows)
@@ -86,7 +104,36 @@ Status MessageProgram::read(llvm::StringRef bytes, unsigned rank,
   std::vector<unsigned> &peers = program.thePeers;
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+  return program.checkRounds();
+}
+
+Status MessageProgram::checkRounds() const {
+  for (unsigned i = 0; i < theRounds.size(); ++i) {
+    if (theRounds[i] >= theHeader.rows * uint64_t(theHeader.ranks))
+      return damaged("has rounds without messages");
+    for (uint32_t later : next(theRows[i]))
+      if (theRounds[later] < theRounds[i] + isMessage(theRows[i]))
+        return damaged("has rounds in no order");
+  }
   return {};
+}
+
+uint64_t MessageProgram::balance() const {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < theRows.size(); ++i) {
+    const MessageRow &row = theRows[i];
+    if (!isMessage(row))
+      continue;
+    bool sends = row.kind == MessageRow::Send;
+    uint32_t from = sends ? theHeader.rank : row.peer;
+    uint32_t to = sends ? row.peer : theHeader.rank;
+    uint64_t word = 0;
+    for (uint32_t part : {from, to, row.tag, row.position, row.count,
+                          theRounds.empty() ? 0 : theRounds[i]})
+      word = mix(word ^ part);
+    sum += sends ? word : -word;
+  }
+  return sum;
 }
 
 void MessageProgram::addReduction(const MessageRow &row) {

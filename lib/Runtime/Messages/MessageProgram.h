@@ -33,6 +33,12 @@ public:
   llvm::ArrayRef<uint32_t> next(const MessageRow &row) const {
     return nexts.slice(row.firstNext, row.numNext);
   }
+  /// By row, see MessageTable.h; empty if the table has none.
+  llvm::ArrayRef<uint32_t> rounds() const { return theRounds; }
+  /// A number of the messages that the rank sends less those that it
+  /// receives, with their rounds and lengths: that of all ranks together is 0,
+  /// and else hardly ever.
+  uint64_t balance() const;
   /// The ranks that this one sends to or receives from, each once.
   llvm::ArrayRef<unsigned> peers() const { return thePeers; }
   /// The largest height of a row of this rank, at least 1.
@@ -52,11 +58,12 @@ private:
     uint32_t channelEnds[4];
     TableRow row;
   };
+  Status checkRounds() const;
   void addReduction(const MessageRow &row);
 
   MessageHeader theHeader = {};
   llvm::ArrayRef<MessageRow> theRows;
-  llvm::ArrayRef<uint32_t> nexts;
+  llvm::ArrayRef<uint32_t> nexts, theRounds;
   std::vector<Reduction> reductions;
   std::vector<unsigned> thePeers;
   std::vector<uint32_t> reductionOf; ///< by row; 0 for others
