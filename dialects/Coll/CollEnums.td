@@ -31,7 +31,9 @@ def Coll_FlagAttr : EnumAttr<Coll_Dialect, Coll_Flag, "flag">;
 def Coll_Transport : I32EnumAttr<"Transport", "who moves a chunk", [
     I32EnumAttrCase<"Push", 0, "push">,
     I32EnumAttrCase<"Pull", 1, "pull">,
-    I32EnumAttrCase<"DMA", 2, "dma">]> {
+    I32EnumAttrCase<"DMA", 2, "dma">,
+    I32EnumAttrCase<"Multicast", 3, "multicast">,
+    I32EnumAttrCase<"LoadReduce", 4, "load_reduce">]> {
   let cppNamespace = "::sccl::coll";
   let genSpecializedAttr = 0;
 }

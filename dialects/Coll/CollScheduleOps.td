@@ -163,6 +163,10 @@ defvar Coll_transportText = [{
     `by` says who moves the chunk, and changes nothing about what arrives:
     `push` (the sender's threads write, the default), `pull` (the receiver's
     threads read) or `dma` (a copy engine). `coll-choose-transport` sets it.
+    Where a `coll.switch` joins both ranks, `multicast` (the sender writes once,
+    and the switch copies for all ranks that get the same from it in the step)
+    and, for what is reduced or kept, `load_reduce` (the receiver reads once,
+    and the switch reduces what it gets in the step) say what counts once.
 }];
 
 def Coll_SendOp : Coll_ChunkMovingOp<"send", "Copy"> {

@@ -34,8 +34,8 @@ def Coll_TopologyOp : Coll_Op<"topology", [
 
     **Constraints**
     - (topology_c1) `ranks` is between 1 and 65536;
-    - (topology_c2) the body holds only `coll.link`, `coll.limit` and at most
-      one `coll.timing`;
+    - (topology_c2) the body holds only `coll.link`, `coll.limit`,
+      `coll.switch` and at most one `coll.timing`;
     - (topology_c3) every link joins two different ranks of the topology;
     - (topology_c4) no link is declared twice;
     - (topology_c5) a limit names links declared before it, none of them twice;
@@ -104,6 +104,43 @@ def Coll_LimitOp : Coll_Op<"limit", [HasParent<"TopologyOp">]> {
                        I32Attr:$bandwidth);
   let assemblyFormat = [{
     custom<LinkList>($srcs, $dsts) `bandwidth` `=` $bandwidth attr-dict
+  }];
+}
+
+def Coll_SwitchOp : Coll_Op<"switch", [HasParent<"TopologyOp">]> {
+  let summary = "Declare a switch that copies or reduces";
+  let description = [{
+    All links between the named ranks pass a switch that can send one copy to
+    many (`multicast`) or reduce what it gets (`reduces`). Sends `by multicast`
+    of the same chunk from one rank in one step count once in each limit that
+    contains all links from that rank to the others of the switch, such as the
+    rank's port, and each for itself in all other limits. What is reduced
+    `by load_reduce` into one rank counts once in each limit that contains all
+    links to that rank.
+
+    **Constraints**
+    - (switch_c1) it joins at least three ranks, and multicasts or reduces;
+    - (switch_c2) each of its ranks has a link to each other, declared before
+      it;
+    - (switch_c3) no other switch joins the same ranks.
+
+    ```mlir
+    coll.topology @star ranks = 3 {
+      coll.link 0 -> 1
+      coll.link 0 -> 2
+      coll.link 1 -> 0 bandwidth = 1
+      coll.link 1 -> 2 bandwidth = 1
+      coll.link 2 -> 0 bandwidth = 1
+      coll.link 2 -> 1 bandwidth = 1
+      coll.limit [0 -> 1, 0 -> 2] bandwidth = 1
+      coll.switch [0, 1, 2] multicast
+    }
+    ```
+  }];
+  let arguments = (ins DenseI32ArrayAttr:$ranks, UnitAttr:$multicast,
+                       UnitAttr:$reduces);
+  let assemblyFormat = [{
+    $ranks (`multicast` $multicast^)? (`reduces` $reduces^)? attr-dict
   }];
 }
 

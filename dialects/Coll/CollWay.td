@@ -43,7 +43,8 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     - (way_c1) `pieces` and `distance` are between 1 and 1048576;
     - (way_c2) `best_at` has triples, with sizes that ascend and no negative
       number;
-    - (way_c3) `sum_order` is an order of summation.
+    - (way_c3) `sum_order` is an order of summation;
+    - (way_c4) `transport` is neither `multicast` nor `load_reduce`.
   }];
   let parameters = (ins
     DefaultValuedParameter<"::sccl::coll::Transport", "Transport::Push">:$transport,

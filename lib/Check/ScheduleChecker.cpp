@@ -15,6 +15,7 @@
 #include "Findings.h"
 
 #include "sccl/Check/ScheduleChecker.h"
+#include "sccl/Model/SwitchLoads.h"
 
 #include <algorithm>
 
@@ -56,28 +57,37 @@ private:
 class BandwidthMeter {
 public:
   explicit BandwidthMeter(const Topology &topology)
-      : topology(topology), limitsOf(topology.links().size()),
-        linkLoad(topology.links().size()), limitLoad(topology.limits().size()) {
+      : topology(topology), switches(topology),
+        limitsOf(topology.links().size()), linkLoad(topology.links().size()),
+        limitLoad(topology.limits().size()) {
     for (unsigned i = 0; i < topology.limits().size(); ++i)
       for (unsigned link : topology.limits()[i].links)
         limitsOf[link].push_back(i);
   }
 
-  void count(unsigned link) {
+  /// What a switch copies or reduces counts once; false if none does what
+  /// `send` asks for.
+  bool count(const Send &send, unsigned link) {
+    if (isInNetwork(send.transport)) {
+      switches.count(send, topology.links()[link], limitsOf[link],
+                     [this](unsigned limit) { addTo(limit, 1); });
+      return switches.serves(send, topology.links()[link]);
+    }
     if (linkLoad[link]++ == 0)
       usedLinks.push_back(link);
+    return true;
   }
+  /// What is sent from here on is not of one step with what was sent before.
+  void separate() { switches.finishStep(); }
 
   /// The first limit that the step exceeds with the chunks it carries, if any.
   /// Forgets the step.
   using Excess = std::pair<unsigned, uint64_t>;
   std::optional<Excess> finishStep(unsigned rounds) {
+    separate();
     for (unsigned link : usedLinks) {
-      for (unsigned limit : limitsOf[link]) {
-        if (limitLoad[limit] == 0)
-          usedLimits.push_back(limit);
-        limitLoad[limit] += linkLoad[link];
-      }
+      for (unsigned limit : limitsOf[link])
+        addTo(limit, linkLoad[link]);
       linkLoad[link] = 0;
     }
     std::optional<Excess> first;
@@ -93,7 +103,14 @@ public:
   }
 
 private:
+  void addTo(unsigned limit, uint64_t chunks) {
+    if (limitLoad[limit] == 0)
+      usedLimits.push_back(limit);
+    limitLoad[limit] += chunks;
+  }
+
   const Topology &topology;
+  SwitchLoads switches;
   std::vector<std::vector<unsigned>> limitsOf;
   std::vector<uint64_t> linkLoad, limitLoad;
   std::vector<unsigned> usedLinks, usedLimits;
@@ -205,7 +222,14 @@ std::optional<Finding> StructurePass::checkStep(const Step &step,
                               "' does not have"));
     if (std::optional<Finding> found = checkAction(send, at))
       return found;
-    meter.count(*link);
+    if (!meter.count(send, *link))
+      return sendFinding(
+          Rule::AbsentLink, at, send, std::nullopt,
+          text("step ", index, " sends chunk ", send.chunk, " over link ",
+               send.src, " -> ", send.dst, " by way of a switch that ",
+               send.transport == SendTransport::Multicast ? "multicasts"
+                                                          : "reduces",
+               ", but topology '", topology.name(), "' has none there"));
   }
   Position end{index, static_cast<uint32_t>(step.sends.size())};
   if (std::optional<BandwidthMeter::Excess> found =
@@ -218,9 +242,11 @@ std::optional<Finding> StructurePass::checkStep(const Step &step,
 std::optional<Finding> StructurePass::checkPeriod(const Schedule &schedule) {
   if (!schedule.isPipelined())
     return std::nullopt;
-  for (const Step &step : schedule.steps)
+  for (const Step &step : schedule.steps) {
     for (const Send &send : step.sends)
-      periodMeter.count(*links.find(send.src, send.dst));
+      periodMeter.count(send, *links.find(send.src, send.dst));
+    periodMeter.separate();
+  }
   std::optional<BandwidthMeter::Excess> found =
       periodMeter.finishStep(schedule.period);
   if (!found)

@@ -141,7 +141,7 @@ Result<Implementation> sccl::invert(const Implementation &implementation) {
     for (const Send &send : step.sends)
       turned.sends.push_back({inverseChunk(collective, send.chunk), send.dst,
                               send.src, action, SendPayload::Current,
-                              send.transport});
+                              turnedRound(send.transport)});
     keepUseful(turned, inverse->combining(), held);
   }
   return Implementation{std::move(*inverse), std::move(result)};

@@ -12,6 +12,8 @@
 
 #include "sccl/Model/Schedule.h"
 
+#include "sccl/Model/SwitchLoads.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -110,16 +112,23 @@ class LimitLoads {
 public:
   explicit LimitLoads(const Topology &topology)
       : topology(topology), limitsOf(topology.links().size()),
-        loads(topology.limits().size()) {
+        loads(topology.limits().size()), switches(topology) {
     for (unsigned i = 0; i < topology.limits().size(); ++i)
       for (unsigned link : topology.limits()[i].links)
         limitsOf[link].push_back(i);
   }
 
   void add(const Step &step) {
-    for (const Send &send : step.sends)
-      for (unsigned limit : limitsOf[*topology.findLink(send.src, send.dst)])
-        ++loads[limit];
+    for (const Send &send : step.sends) {
+      unsigned link = *topology.findLink(send.src, send.dst);
+      if (!isInNetwork(send.transport))
+        for (unsigned limit : limitsOf[link])
+          ++loads[limit];
+      else
+        switches.count(send, topology.links()[link], limitsOf[link],
+                       [this](unsigned limit) { ++loads[limit]; });
+    }
+    switches.finishStep();
   }
   /// The rounds that the fullest limit needs, in fractions.
   double fullest() const {
@@ -144,6 +153,7 @@ private:
   const Topology &topology;
   std::vector<std::vector<unsigned>> limitsOf;
   std::vector<uint64_t> loads;
+  SwitchLoads switches;
 };
 } // namespace
 

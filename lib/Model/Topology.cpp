@@ -123,6 +123,32 @@ Result<unsigned> Topology::addLimit(std::vector<unsigned> links,
   return static_cast<unsigned>(allLimits.size() - 1);
 }
 
+Result<unsigned> Topology::addSwitch(Switch added) {
+  std::vector<unsigned> &members = added.ranks;
+  std::sort(members.begin(), members.end());
+  if (members.size() < 3)
+    return Error{"a switch that multicasts or reduces joins " +
+                 std::to_string(members.size()) +
+                 " ranks, expected at least 3"};
+  if (!added.multicast && !added.reduces)
+    return Error{"a switch neither multicasts nor reduces"};
+  auto twice = std::adjacent_find(members.begin(), members.end());
+  if (twice != members.end())
+    return Error{"rank " + std::to_string(*twice) +
+                 " occurs twice in a switch"};
+  for (unsigned src : members)
+    for (unsigned dst : members)
+      if (src != dst && (src >= ranks || dst >= ranks || !findLink(src, dst)))
+        return Error{"a switch joins ranks " + std::to_string(src) + " and " +
+                     std::to_string(dst) + ", but there is no link " +
+                     linkText(src, dst)};
+  for (const Switch &other : allSwitches)
+    if (other.ranks == members)
+      return Error{"there is a switch of the same ranks already"};
+  allSwitches.push_back(std::move(added));
+  return static_cast<unsigned>(allSwitches.size() - 1);
+}
+
 std::vector<bool> sccl::limitedLinks(const Topology &topology) {
   std::vector<bool> isLimited(topology.links().size());
   for (const BandwidthLimit &limit : topology.limits())
@@ -180,6 +206,8 @@ Topology Topology::reversed() const {
     std::swap(link.src, link.dst);
   result.indexLinks(slots.size());
   std::swap(result.out, result.in);
+  for (Switch &turned : result.allSwitches)
+    std::swap(turned.multicast, turned.reduces);
   return result;
 }
 

@@ -31,5 +31,7 @@ TopologyIdentity sccl::identityOf(const Topology &topology) {
   }
   sortIfNeeded(identity.links);
   std::sort(identity.limits.begin(), identity.limits.end());
+  identity.switches = topology.switches();
+  std::ranges::sort(identity.switches, {}, &Switch::ranks);
   return identity;
 }

@@ -46,6 +46,9 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   case Transport::DMA:
     base.transport = TransportChoice::DMA;
     break;
+  case Transport::Multicast: // excluded by the attribute's verifier
+  case Transport::LoadReduce:
+    break;
   }
   base.throughScratch =
       way.protocol != Protocol::Direct && way.protocol != Protocol::Eager;

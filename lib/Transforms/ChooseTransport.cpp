@@ -117,6 +117,7 @@ private:
     if (transport == TransportChoice::Auto)
       for (const auto &[link, use] : readUses(schedule, problem.topology))
         estimates[link] = estimate(use, problem.collective.chunks());
+    warnOfSwitches(schedule);
     SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
       for (auto send : step.getBody().getOps<SendOpInterface>())
@@ -124,6 +125,24 @@ private:
     if (explain)
       report(schedule, sends);
     return success();
+  }
+
+  static bool isBySwitch(Transport transport) {
+    return transport == Transport::Multicast ||
+           transport == Transport::LoadReduce;
+  }
+
+  /// The program takes longer than the schedule says.
+  static void warnOfSwitches(ScheduleOp schedule) {
+    for (StepOp step : schedule.getBody().getOps<StepOp>())
+      for (auto send : step.getBody().getOps<SendOpInterface>())
+        if (auto by = send.getTransport(); by && isBySwitch(*by)) {
+          schedule.emitWarning()
+              << "moves chunks by " << stringifyTransport(*by)
+              << ", but programs send to each rank by itself: there is no code "
+                 "for what switches do";
+          return;
+        }
   }
 
   LogicalResult requireLinks(ScheduleOp schedule, const Topology &topology) {
@@ -209,7 +228,9 @@ private:
     else if (std::optional<Transport> named = transportOf(transport))
       choice = {*named, "as the option says"};
     else if (std::optional<Transport> given = op.getTransport())
-      choice = {*given, "as the schedule says"};
+      choice = isBySwitch(*given)
+                   ? Choice{Transport::Push, "since programs use no switches"}
+                   : Choice{*given, "as the schedule says"};
     op.setTransport(choice.transport);
     SCCL_LOG(chooseTransportLog,
              op->getName() << " over " << link.first << " -> " << link.second

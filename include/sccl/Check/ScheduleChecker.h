@@ -25,7 +25,7 @@ namespace sccl {
 struct Violation {
   enum class Rule {
     MalformedSend, ///< rank or chunk number out of range
-    AbsentLink,    ///< the topology has no such link
+    AbsentLink,    ///< the topology has no such link, or no such switch
     ZeroRounds,    ///< a step of no rounds
     ChunkNotHeld,  ///< the sender does not hold, or has not kept, what it sends
     RedundantSend, ///< the receiver already holds it, or gets it twice

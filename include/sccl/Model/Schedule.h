@@ -55,7 +55,28 @@ enum class SendTransport : uint8_t {
   Push, ///< the sender's threads write
   Pull, ///< the receiver's threads read
   DMA,  ///< a copy engine
+  /// The sender writes once, and a switch copies. All sends of a step that
+  /// carry the same from one rank through one switch are one.
+  Multicast,
+  /// The receiver reads once, and a switch reduces what it gets for it. All
+  /// sends of a step that reduce one chunk into one rank through one switch are
+  /// one.
+  LoadReduce,
 };
+
+/// True for transports that need a `Switch` of the topology.
+constexpr bool isInNetwork(SendTransport transport) {
+  return transport == SendTransport::Multicast ||
+         transport == SendTransport::LoadReduce;
+}
+
+/// What moves the chunk where the send is turned round.
+constexpr SendTransport turnedRound(SendTransport transport) {
+  if (transport == SendTransport::Multicast)
+    return SendTransport::LoadReduce;
+  return transport == SendTransport::LoadReduce ? SendTransport::Multicast
+                                                : transport;
+}
 
 /// One chunk over one link in one step.
 ///

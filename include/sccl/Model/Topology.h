@@ -44,6 +44,19 @@ struct BandwidthLimit {
   unsigned bandwidth;
 };
 
+/// A switch that does more than hand on what it gets. It joins some ranks, all
+/// of which have links to one another through it. In a limit that contains all
+/// links from one of them to the others, as the port of a GPU, what is sent to
+/// several of them counts once if the switch multicasts. In one that contains
+/// all links to one of them from the others, what several of them send to be
+/// reduced counts once if it reduces. See `SendTransport`.
+struct Switch {
+  std::vector<unsigned> ranks; ///< ascending
+  bool multicast = false;      ///< sends one copy to many
+  bool reduces = false;        ///< reduces what it gets from many
+  bool operator==(const Switch &) const = default;
+};
+
 /// Ranks 0..numRanks-1, directed links and the limits on sets of links.
 class Topology {
 public:
@@ -83,6 +96,13 @@ public:
   /// [1, maxBandwidth].
   Result<unsigned> addLimit(std::vector<unsigned> links, unsigned bandwidth);
 
+  /// Adds a switch. Fails on fewer than 3 ranks, one that is out of range or
+  /// named twice, two without links to one another, a switch that neither
+  /// multicasts nor reduces, and one of the same ranks.
+  Result<unsigned> addSwitch(Switch added);
+  /// All switches that multicast or reduce, in order of insertion.
+  const std::vector<Switch> &switches() const { return allSwitches; }
+
   /// The most chunks per round that link `index` could carry alone: the
   /// smallest bound over the limits that contain it, `maxBandwidth` if none.
   unsigned capacity(unsigned index) const { return caps[index]; }
@@ -98,7 +118,8 @@ public:
   std::vector<unsigned> distancesTo(const std::vector<unsigned> &targets) const;
   static constexpr unsigned unreachable = ~0u;
 
-  /// The same ranks with every link turned round, same indices and limits.
+  /// The same ranks with every link turned round, same indices and limits; a
+  /// switch that multicasts reduces, and the other way round.
   Topology reversed() const;
 
 private:
@@ -109,6 +130,7 @@ private:
   unsigned ranks;
   std::vector<Link> allLinks;
   std::vector<BandwidthLimit> allLimits;
+  std::vector<Switch> allSwitches;
   std::vector<std::vector<unsigned>> out, in;
   std::vector<unsigned> caps;
   /// A hash table with open addressing: one more than the number of a link, or

@@ -24,8 +24,9 @@ struct TopologyIdentity {
   using Limit = std::pair<std::vector<Link>, unsigned>;
 
   unsigned numRanks = 0;
-  std::vector<Link> links;   ///< in ascending order
-  std::vector<Limit> limits; ///< likewise
+  std::vector<Link> links;      ///< in ascending order
+  std::vector<Limit> limits;    ///< likewise
+  std::vector<Switch> switches; ///< in ascending order of their ranks
 
   bool operator==(const TopologyIdentity &) const = default;
 };

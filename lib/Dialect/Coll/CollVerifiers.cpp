@@ -73,11 +73,12 @@ static LogicalResult verifyTiming(TopologyOp op, const Topology &topology) {
 }
 
 LogicalResult TopologyOp::verifyRegions() {
-  if (failed(verifyBodyHolds<LinkOp, LimitOp, TimingOp>( // topology_c2
-          *this, getBody(), "coll.link, coll.limit and coll.timing")))
+  if (failed(verifyBodyHolds<LinkOp, LimitOp, SwitchOp, TimingOp>(
+          *this, getBody(), // topology_c2
+          "coll.link, coll.limit, coll.switch and coll.timing")))
     return failure();
-  FailureOr<Topology> topology =
-      importTopology(*this); // topology_c1, c3-c6, link_c1-c2, limit_c1-c3
+  // topology_c1, c3-c6, link_c1-c2, limit_c1-c3, switch_c1-c3
+  FailureOr<Topology> topology = importTopology(*this);
   return failed(topology) ? failure() : verifyTiming(*this, *topology);
 }
 

@@ -84,6 +84,11 @@ TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
     }
     LimitOp::create(builder, loc, srcs, dsts, limit.bandwidth);
   }
+  for (const Switch &joined : topology.switches())
+    SwitchOp::create(
+        builder, loc,
+        SmallVector<int32_t>(joined.ranks.begin(), joined.ranks.end()),
+        joined.multicast, joined.reduces);
   return op;
 }
 
@@ -155,6 +160,10 @@ static TransportAttr exportTransport(OpBuilder &builder,
     return attr(Transport::Pull);
   case SendTransport::DMA:
     return attr(Transport::DMA);
+  case SendTransport::Multicast:
+    return attr(Transport::Multicast);
+  case SendTransport::LoadReduce:
+    return attr(Transport::LoadReduce);
   }
   llvm_unreachable("unknown transport");
 }

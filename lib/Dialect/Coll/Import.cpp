@@ -92,6 +92,18 @@ static LogicalResult importLimit(LimitOp op, Topology &topology,
   return verifySameBandwidth(first, op, first.getBandwidth());
 }
 
+static LogicalResult importSwitch(SwitchOp op, Topology &topology) {
+  Switch added{{}, op.getMulticast(), op.getReduces()};
+  for (int32_t rank : op.getRanks()) {
+    if (failed(verifyNotNegative(op, {{"rank", rank}})))
+      return failure();
+    added.ranks.push_back(unsigned(rank));
+  }
+  if (Result<unsigned> index = topology.addSwitch(std::move(added)); !index)
+    return op.emitOpError() << "is none: " << index.error();
+  return success();
+}
+
 /// Fails unless each link of `own` is limited somehow or says that it is not:
 /// a forgotten bandwidth would be another topology, with optimal schedules of
 /// its own.
@@ -125,6 +137,9 @@ FailureOr<Topology> coll::importTopology(TopologyOp op) {
       limited.own.push_back(link);
     } else if (auto limit = dyn_cast<LimitOp>(child)) {
       if (failed(importLimit(limit, topology, limited)))
+        return failure();
+    } else if (auto joined = dyn_cast<SwitchOp>(child)) {
+      if (failed(importSwitch(joined, topology)))
         return failure();
     }
   }
@@ -271,6 +286,10 @@ static SendTransport importTransport(std::optional<Transport> transport) {
     return SendTransport::Pull;
   case Transport::DMA:
     return SendTransport::DMA;
+  case Transport::Multicast:
+    return SendTransport::Multicast;
+  case Transport::LoadReduce:
+    return SendTransport::LoadReduce;
   }
   llvm_unreachable("unknown transport");
 }

@@ -19,10 +19,15 @@ using namespace sccl;
 using namespace sccl::coll;
 
 LogicalResult
-WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, Transport,
-                Protocol, unsigned pieces, unsigned distance, PieceOrder,
-                unsigned, StringAttr sumOrder, bool, DenseI64ArrayAttr bestAt) {
+WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                Transport transport, Protocol, unsigned pieces,
+                unsigned distance, PieceOrder, unsigned, StringAttr sumOrder,
+                bool, DenseI64ArrayAttr bestAt) {
   constexpr unsigned limit = 1 << 20;
+  if (transport == Transport::Multicast ||
+      transport == Transport::LoadReduce) // way_c4
+    return emitError() << "moves chunks by " << stringifyTransport(transport)
+                       << ", but there are no such programs";
   if (pieces - 1 >= limit || distance - 1 >= limit) // way_c1
     return emitError() << "has " << pieces << " pieces at a distance of "
                        << distance << ", the limits are 1 and " << limit;

@@ -232,3 +232,12 @@ coll.topology @pair ranks = 2 {
 // expected-error @+1 {{'coll.schedule' op has 'best_at', which only sccl before 0.2.0 reads; make it again with sccl plan}}
 coll.schedule @old of broadcast on @pair chunks = 1 root = 0 attributes {best_at = array<i64: 8, 1>} {
 }
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+}
+// expected-error @+1 {{moves chunks by multicast, but there are no such programs}}
+coll.schedule @way_c4_multicast of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<transport = multicast>]} {
+}

@@ -34,7 +34,7 @@ coll.topology @limit_c1_negative_bandwidth ranks = 2 {
 // -----
 
 coll.topology @topology_c2_foreign_op ranks = 2 {
-  // expected-error @+1 {{'arith.constant' op is not allowed in coll.topology, which holds only coll.link, coll.limit and coll.timing}}
+  // expected-error @+1 {{'arith.constant' op is not allowed in coll.topology, which holds only coll.link, coll.limit, coll.switch and coll.timing}}
   %0 = arith.constant 0 : i32
 }
 
@@ -224,4 +224,57 @@ coll.topology @topology_c2_twice ranks = 2 {
   coll.link 0 -> 1 bandwidth = 1
   coll.timing latencies = [1.0] rates = [1.0]
   coll.timing latencies = [1.0] rates = [1.0]
+}
+
+// -----
+
+coll.topology @switch_c1_pair ranks = 2 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 1 -> 0 bandwidth = 1
+  // expected-error @+1 {{'coll.switch' op is none: a switch that multicasts or reduces joins 2 ranks, expected at least 3}}
+  coll.switch [0, 1] multicast
+}
+
+// -----
+
+coll.topology @switch_c1_plain ranks = 3 {
+  // expected-error @+1 {{'coll.switch' op is none: a switch neither multicasts nor reduces}}
+  coll.switch [0, 1, 2]
+}
+
+// -----
+
+coll.topology @switch_c1_negative ranks = 3 {
+  // expected-error @+1 {{'coll.switch' op rank is -1, expected at least 0}}
+  coll.switch [0, -1, 2] reduces
+}
+
+// -----
+
+coll.topology @switch_c2_no_link ranks = 3 {
+  coll.link 0 -> 1 bandwidth = 1
+  // expected-error @+1 {{'coll.switch' op is none: a switch joins ranks 0 and 2, but there is no link 0 -> 2}}
+  coll.switch [0, 1, 2] reduces
+}
+
+// -----
+
+coll.topology @switch_c2_rank ranks = 3 {
+  coll.link 0 -> 1 bandwidth = 1
+  // expected-error @+1 {{'coll.switch' op is none: a switch joins ranks 0 and 4000000, but there is no link 0 -> 4000000}}
+  coll.switch [0, 1, 4000000] multicast
+}
+
+// -----
+
+coll.topology @switch_c3_again ranks = 3 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 0 -> 2 bandwidth = 1
+  coll.link 1 -> 0 bandwidth = 1
+  coll.link 1 -> 2 bandwidth = 1
+  coll.link 2 -> 0 bandwidth = 1
+  coll.link 2 -> 1 bandwidth = 1
+  coll.switch [0, 1, 2] multicast
+  // expected-error @+1 {{'coll.switch' op is none: there is a switch of the same ranks already}}
+  coll.switch [2, 1, 0] reduces
 }

@@ -1,0 +1,91 @@
+//===- SwitchLoads.h - What counts once in a switch -------------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which limits a send takes from, where switches copy or reduce: see `Switch`
+// and `SendTransport`. Used by whoever counts loads, and by the checker.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_MODEL_SWITCHLOADS_H
+#define SCCL_MODEL_SWITCHLOADS_H
+
+#include "sccl/Model/Schedule.h"
+#include "sccl/Model/Topology.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace sccl {
+
+/// The limits of a topology that have what passes one side of its switches in
+/// common.
+class SwitchLimits {
+public:
+  /// Looks at all limits; `topology` must outlive this.
+  explicit SwitchLimits(const Topology &topology);
+
+  /// The first switch that joins both ends and multicasts, or reduces.
+  std::optional<unsigned> multicasting(const Link &link) const;
+  std::optional<unsigned> reducing(const Link &link) const;
+  /// The limits that contain all links from `rank` to the others of a switch,
+  /// or all links to it; ascending. None if the rank is not of the switch.
+  const std::vector<unsigned> &before(unsigned number, unsigned rank) const {
+    return outOf[number][rank];
+  }
+  const std::vector<unsigned> &behind(unsigned number, unsigned rank) const {
+    return into[number][rank];
+  }
+
+private:
+  const Topology &topology;
+  /// By switch and rank.
+  std::vector<std::vector<std::vector<unsigned>>> outOf, into;
+};
+
+/// Counts the sends of one step after the other that go by way of switches.
+class SwitchLoads {
+public:
+  explicit SwitchLoads(const Topology &topology) : limits(topology) {}
+
+  /// True if a switch joins the ends of `link` that does what `send` asks for.
+  bool serves(const Send &send, const Link &link) const {
+    return switchOf(send, link).has_value();
+  }
+  /// Calls add(limit) for those of `limitsOfLink` from which `send` takes a
+  /// chunk of its own, after the sends of this step that were counted before.
+  template <typename Add>
+  void count(const Send &send, const Link &link,
+             const std::vector<unsigned> &limitsOfLink, Add add) {
+    std::optional<unsigned> number = switchOf(send, link);
+    const std::vector<unsigned> *common =
+        number ? shared(send, *number) : nullptr;
+    for (unsigned limit : limitsOfLink)
+      if (!common || !std::binary_search(common->begin(), common->end(), limit))
+        add(limit);
+  }
+  /// The next send is of another step.
+  void finishStep() { seen.clear(); }
+
+private:
+  std::optional<unsigned> switchOf(const Send &send, const Link &link) const;
+  /// The limits that an earlier send of the step has paid for; nothing if this
+  /// is the first.
+  const std::vector<unsigned> *shared(const Send &send, unsigned number);
+
+  SwitchLimits limits;
+  /// Transport, switch, rank, chunk, and what tells apart what is sent or
+  /// where it is kept.
+  std::set<std::array<uint32_t, 6>> seen;
+};
+
+} // namespace sccl
+
+#endif // SCCL_MODEL_SWITCHLOADS_H

@@ -1,0 +1,101 @@
+//===- SwitchLoads.cpp - What counts once in a switch ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Model/SwitchLoads.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+/// The limits that contain all of `links`, ascending.
+static std::vector<unsigned>
+limitsOfAll(const std::vector<std::vector<unsigned>> &limitsOf,
+            const std::vector<unsigned> &links) {
+  std::vector<unsigned> common = limitsOf[links.front()];
+  for (unsigned link : links) {
+    std::vector<unsigned> rest;
+    std::ranges::set_intersection(common, limitsOf[link],
+                                  std::back_inserter(rest));
+    common = std::move(rest);
+  }
+  return common;
+}
+
+SwitchLimits::SwitchLimits(const Topology &topology) : topology(topology) {
+  if (topology.switches().empty())
+    return;
+  std::vector<std::vector<unsigned>> limitsOf(topology.links().size());
+  for (unsigned i = 0; i < topology.limits().size(); ++i)
+    for (unsigned link : topology.limits()[i].links)
+      limitsOf[link].push_back(i);
+  for (const Switch &joined : topology.switches()) {
+    auto &outs = outOf.emplace_back(topology.numRanks());
+    auto &ins = into.emplace_back(topology.numRanks());
+    for (unsigned rank : joined.ranks) {
+      std::vector<unsigned> away, here;
+      for (unsigned other : joined.ranks)
+        if (other != rank) {
+          away.push_back(*topology.findLink(rank, other));
+          here.push_back(*topology.findLink(other, rank));
+        }
+      outs[rank] = limitsOfAll(limitsOf, away);
+      ins[rank] = limitsOfAll(limitsOf, here);
+    }
+  }
+}
+
+static std::optional<unsigned> firstWith(const Topology &topology,
+                                         const Link &link,
+                                         bool Switch::*capability) {
+  const std::vector<Switch> &all = topology.switches();
+  for (unsigned number = 0; number < all.size(); ++number)
+    if (all[number].*capability &&
+        std::ranges::binary_search(all[number].ranks, link.src) &&
+        std::ranges::binary_search(all[number].ranks, link.dst))
+      return number;
+  return std::nullopt;
+}
+
+std::optional<unsigned> SwitchLimits::multicasting(const Link &link) const {
+  return firstWith(topology, link, &Switch::multicast);
+}
+
+std::optional<unsigned> SwitchLimits::reducing(const Link &link) const {
+  return firstWith(topology, link, &Switch::reduces);
+}
+
+std::optional<unsigned> SwitchLoads::switchOf(const Send &send,
+                                              const Link &link) const {
+  switch (send.transport) {
+  case SendTransport::Multicast:
+    return limits.multicasting(link);
+  case SendTransport::LoadReduce:
+    // What overwrites is no part of a sum.
+    return send.action == SendAction::Copy ? std::nullopt
+                                           : limits.reducing(link);
+  default:
+    return std::nullopt;
+  }
+}
+
+const std::vector<unsigned> *SwitchLoads::shared(const Send &send,
+                                                 unsigned number) {
+  bool isMulticast = send.transport == SendTransport::Multicast;
+  unsigned rank = isMulticast ? send.src : send.dst;
+  std::array<uint32_t, 6> key = {isMulticast, number, rank, send.chunk, 0, 0};
+  if (isMulticast) {
+    key[4] = uint32_t(send.payload);
+    key[5] = send.kept;
+  } else {
+    key[4] = uint32_t(send.action);
+    key[5] = send.keep;
+  }
+  if (seen.insert(key).second)
+    return nullptr;
+  return isMulticast ? &limits.before(number, rank)
+                     : &limits.behind(number, rank);
+}
