@@ -22,6 +22,7 @@ from math import inf
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from read_refutation import MAX_LITERALS, MAX_WORK, Formula, Refused, check_refutation, require
 from read_sums import SumTree, cheapest_sums, read_shares, shares_value
+from read_topology import Topology, fnv, graph_for
 
 MAX_VALUE = 1 << 40
 MAX_RANKS = 1 << 17
@@ -30,46 +31,6 @@ MAX_PRICES = 1 << 26
 ROOTED = {"broadcast", "gather", "reduce", "scatter"}
 COMBINING = {"all_reduce", "reduce", "reduce_scatter"}
 KINDS = ROOTED | COMBINING | {"all_gather", "all_to_all"}
-
-
-def fnv(data):
-    value = 0xCBF29CE484222325
-    for byte in data:
-        value = (value ^ byte) * 0x100000001B3 % (1 << 64)
-    return value
-
-
-class Topology:
-    """Links and limits of the coll.topology in a text of IR."""
-
-    def __init__(self, text):
-        head = re.search(r'coll\.topology @(?:"[^"]*"|\S+) ranks = (\d+) \{(.*?)\n  \}', text, re.S)
-        require(head, "there is no coll.topology")
-        require(text.count("coll.topology @") == 1, "there is more than one coll.topology")
-        self.ranks = int(head[1])
-        self.links, self.limits = [], []
-        for line in head[2].splitlines():
-            ends = [(int(a), int(b)) for a, b in re.findall(r"(\d+) -> (\d+)", line)]
-            bandwidth = re.search(r"bandwidth = (\d+)", line)
-            if "coll.link" in line:
-                self.links += ends
-            if bandwidth:
-                self.limits.append((tuple(sorted(ends)), int(bandwidth[1])))
-        self.links.sort()
-        self.limits.sort()
-
-    def fingerprint(self):
-        numbers = [self.ranks]
-
-        def add(links):
-            numbers.append(len(links))
-            numbers.extend(rank for link in links for rank in link)
-
-        add(self.links)
-        for links, bandwidth in self.limits:
-            numbers.append(bandwidth)
-            add(links)
-        return fnv(b"".join(n.to_bytes(8, "little") for n in numbers))
 
 
 def collective_of(text):
@@ -133,6 +94,9 @@ class Certificate:
         self.read_claim()
         require(self.take(r"topology ([0-9a-f]{16})"), "a topology should follow")
         self.topology = int(self.match[1], 16)
+        self.vertices = None
+        if self.take(r"vertices (\d+)"):
+            self.read_vertices()
         self.prices, self.symmetries, self.proofs = {}, [], {}
         self.side = self.distance = None
         self.read_proof()
@@ -163,6 +127,7 @@ class Certificate:
         for word in claim.group(2, 3, 4, 7, 8):
             require(word in (None, "any") or numbers(word), "")
         self.root, self.ranks = int(claim[2] or 0), int(claim[3])
+        self.claimed = self.ranks
         require(self.root < self.ranks <= MAX_RANKS, "the root or the ranks are out of range")
         self.steps = None if claim[4] == "any" else int(claim[4])
         require(self.steps is None or 1 <= self.steps <= MAX_STEPS, "steps are out of range")
@@ -182,13 +147,19 @@ class Certificate:
             self.bound = Fraction(int(claim[7]), den)
             require(str(self.bound) == claim[0].rsplit(" ", 1)[1], "the fraction is not in lowest terms")
 
+    def read_vertices(self):
+        """From here on ranks are vertices, and steps those on the graph."""
+        self.vertices, = values(self.match[1], 1, self.ranks + 1, MAX_RANKS)
+        self.claimed, self.ranks = self.ranks, self.vertices
+        self.columns = 2 * self.steps if self.steps else 1
+
     def ranks_in(self, text):
         result = values(text, text.count(" ") + 1, 0, self.ranks - 1)
         require(all(a < b for a, b in zip(result, result[1:])), "ranks should ascend")
         return frozenset(result)
 
     def read_proof(self):
-        if self.take(r"distance (\d+) (\d+)"):
+        if self.vertices is None and self.take(r"distance (\d+) (\d+)"):
             self.distance = values(self.match[1] + " " + self.match[2], 2, 0, self.ranks - 1)
             return
         if self.take(r"cut (.+)"):
@@ -443,7 +414,8 @@ def proven_bound(certificate, topology, known):
         require(links in tightest, f"the price on {links[0]} is on no limit")
         for t, amount in enumerate(amounts):
             # The dearest step counts; with pipelining all steps pass together.
-            let_pass[t] += tightest[links] * (max(amounts) if certificate.pipelined else amount)
+            pipelined = certificate.pipelined or certificate.vertices
+            let_pass[t] += tightest[links] * (max(amounts) if pipelined else amount)
             for link in links:
                 price[link][t] += amount
     require(any(let_pass), "all prices are 0")
@@ -473,15 +445,16 @@ def main(path, ir):
         text = file.read()
     topology = Topology(text)
     require((certificate.kind, certificate.root) == collective_of(text), "the claim is for another collective")
-    require(certificate.ranks == topology.ranks, "the claim is for another number of ranks")
+    require(certificate.claimed == topology.ranks, "the claim is for another number of ranks")
     require(certificate.topology == topology.fingerprint(), "the claim is for another topology")
-    known = commodities(certificate.kind, certificate.root, certificate.ranks)
+    known = commodities(certificate.kind, certificate.root, certificate.claimed)
     if certificate.distance:
         check_distance(certificate, topology, known)
         print(f"accepted: {certificate.claim}")
         return
     require(certificate.bound is not None, "prices prove a bound, not that there is no schedule")
-    bound = proven_bound(certificate, topology, known)
+    graph = graph_for(certificate, topology, certificate.kind in COMBINING)
+    bound = proven_bound(certificate, graph, known)
     require(certificate.bound <= bound, f"the claim is {certificate.bound}, the proof gives {bound} only")
     print(f"accepted: {certificate.claim}; the proof gives {bound}")
 

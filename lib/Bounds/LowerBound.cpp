@@ -18,6 +18,7 @@
 #include "ChunkSearch.h"
 #include "PriceModel.h"
 #include "Problem.h"
+#include "SwitchBound.h"
 
 #include "sccl/Model/Instance.h"
 
@@ -71,6 +72,7 @@ struct LowerBounds::State {
   bool isCutShort = false;        ///< the last search, by its work
   std::optional<Problem> problem; ///< of some number of steps
   std::map<unsigned, std::unique_ptr<struct Spreading>> spreading; ///< by root
+  std::unique_ptr<struct Switching> switching; ///< if there are switches
 
   uint64_t countParts();
   Problem &problemOf(unsigned steps, const Deadline &deadline);
@@ -88,6 +90,8 @@ struct LowerBounds::State {
   std::optional<LowerBound> byCells(const LowerBoundOptions &options,
                                     unsigned steps, const Deadline &deadline,
                                     std::optional<LowerBound> &best);
+  Result<LowerBound> bySwitches(unsigned steps,
+                                const LowerBoundOptions &options);
 };
 
 namespace sccl {
@@ -99,10 +103,20 @@ struct Spreading {
   const Collective broadcast;
   LowerBounds bounds;
 };
+/// The bounds with switches as vertices.
+struct Switching {
+  explicit Switching(SwitchQuestion asked)
+      : question(std::move(asked)),
+        bounds(question.graph, question.collective) {}
+
+  const SwitchQuestion question;
+  LowerBounds bounds;
+};
 } // namespace sccl
 
 LowerBounds::LowerBounds(const Topology &topology, const Collective &collective)
-    : state(new State{topology, collective, {}, {}, false, false, {}, {}}) {}
+    : state(new State{topology, collective, {}, {}, false, false, {}, {}, {}}) {
+}
 
 LowerBounds::~LowerBounds() = default;
 
@@ -284,6 +298,23 @@ LowerBounds::State::bySearch(Certificate claim, const Rational &above,
 #endif
 }
 
+Result<LowerBound>
+LowerBounds::State::bySwitches(unsigned steps,
+                               const LowerBoundOptions &options) {
+  if (!switching) {
+    Result<SwitchQuestion> question = questionOnGraph(topology, collective);
+    if (!question)
+      return Error{question.error()};
+    switching = std::make_unique<Switching>(std::move(*question));
+  }
+  Result<LowerBound> found =
+      switching->bounds.at(2 * steps, SwitchQuestion::optionsFor(options));
+  if (!found)
+    return found;
+  return switching->question.boundFor(std::move(*found), topology, collective,
+                                      steps, options.pipelined);
+}
+
 Result<LowerBound> LowerBounds::at(unsigned steps,
                                    const LowerBoundOptions &options) {
   const Topology &topology = state->topology;
@@ -300,6 +331,8 @@ Result<LowerBound> LowerBounds::at(unsigned steps,
   }
   if (deadline.isOver())
     return Error{deadline.reason()};
+  if (!topology.switches().empty())
+    return state->bySwitches(steps, options);
   auto isWanted = [&](const std::optional<LowerBound> &bound) {
     return bound && options.target && *bound->value < *options.target;
   };

@@ -438,6 +438,8 @@ sccl::sumBound(const Topology &topology, const Collective &collective,
   if (!collective.combining() ||
       prices.size() != topology.limits().size() * steps.value_or(1))
     return Error{"there is nothing to add up, or no price"};
+  if (!topology.switches().empty())
+    return Error{"what switches reduce has no order of additions"};
   Certificate claim = makeClaim(topology, collective, steps);
   claim.order = order;
   SumPrices search(topology, collective, steps, prices);

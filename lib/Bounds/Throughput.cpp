@@ -21,6 +21,7 @@
 #include "PriceList.h"
 #include "PriceModel.h"
 #include "Problem.h"
+#include "SwitchBound.h"
 
 #include "sccl/Bounds/LowerBound.h"
 #include "sccl/Model/Refinement.h"
@@ -368,6 +369,21 @@ static bool isDecidedByCuts(const Topology &topology, CollectiveKind kind) {
          kind != CollectiveKind::AllReduce && kind != CollectiveKind::Custom;
 }
 
+static Result<LowerBound> bySwitches(const Topology &topology,
+                                     const Collective &collective,
+                                     const LowerBoundOptions &options) {
+  Result<SwitchQuestion> question = questionOnGraph(topology, collective);
+  if (!question)
+    return Error{question.error()};
+  Result<LowerBound> found =
+      throughputBound(question->graph, question->collective,
+                      SwitchQuestion::optionsFor(options));
+  if (!found)
+    return found;
+  return question->boundFor(std::move(*found), topology, collective,
+                            std::nullopt, options.pipelined);
+}
+
 Result<LowerBound> sccl::throughputBound(const Topology &topology,
                                          const Collective &collective,
                                          const LowerBoundOptions &options) {
@@ -384,6 +400,8 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
                  " to rank " + std::to_string(proof->dst)};
   if (deadline.isOver())
     return Error{deadline.reason()};
+  if (!topology.switches().empty())
+    return bySwitches(topology, collective, options);
   BestBound best(topology, collective, options);
   addCuts(best);
   if (!best.reaches(options.target) &&

@@ -45,6 +45,12 @@ uint64_t sccl::fingerprint(const Topology &topology) {
     hash.add(bandwidth);
     addLinks(links);
   }
+  for (const Switch &joined : identity.switches) {
+    hash.add(joined.multicast + 2 * joined.reduces);
+    hash.add(joined.ranks.size());
+    for (unsigned rank : joined.ranks)
+      hash.add(rank);
+  }
   return hash.value();
 }
 
@@ -201,6 +207,8 @@ std::string sccl::printCertificate(const Certificate &certificate) {
   text += "topology " + hexText(certificate.topologyPrint) + "\n";
   if (certificate.kind == CollectiveKind::Custom)
     text += "collective " + hexText(certificate.collectivePrint) + "\n";
+  if (certificate.vertices != 0)
+    text += "vertices " + std::to_string(certificate.vertices) + "\n";
   std::visit([&text](const auto &proof) { printProof(text, proof); },
              certificate.proof);
   return text + "end " + hexText(hashOf(text)) + "\n";

@@ -14,6 +14,9 @@
 
 #include "PriceChecker.h"
 
+#include "sccl/Model/Instance.h"
+#include "sccl/Model/SwitchGraph.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -59,10 +62,11 @@ static Failure checkSize(const Topology &topology, unsigned columns) {
   return std::nullopt;
 }
 
+/// Prices in `columns` steps.
 static Result<PricedTopology> loadPrices(const Topology &topology,
                                          const std::vector<LimitPrices> &list,
-                                         const Certificate &claim) {
-  unsigned columns = claim.steps.value_or(1);
+                                         const Certificate &claim,
+                                         unsigned columns) {
   if (Failure failure = checkSize(topology, columns))
     return Error{*failure};
   Graph graph{topology.numRanks(), columns, !claim.steps, topology.links(), {}};
@@ -94,7 +98,7 @@ static Result<PricedTopology> loadPrices(const Topology &topology,
         graph.prices[graph.at(link, column)] += price.values[column];
     }
   }
-  Wide scale = claim.pipelined
+  Wide scale = claim.pipelined || claim.vertices != 0
                    ? inAll
                    : *std::max_element(perStep.begin(), perStep.end());
   if (scale == 0)
@@ -219,17 +223,17 @@ static Rational roundDown(Wide sum, Wide scale) {
   return Rational(int64_t(sum), int64_t(scale));
 }
 
-Result<Rational> sccl::provenBound(const Certificate &certificate,
-                                   const Topology &topology,
-                                   const Collective &collective) {
-  if (Failure failure = checkSubject(certificate, topology, collective))
-    return Error{*failure};
+/// What the proof gives on `topology`, or on its graph, in `columns` steps.
+static Result<Rational> provenOn(const Certificate &certificate,
+                                 const Topology &topology,
+                                 const Collective &collective,
+                                 unsigned columns) {
   const auto *prices = std::get_if<PriceProof>(&certificate.proof);
   const auto *cut = std::get_if<CutProof>(&certificate.proof);
   if (!prices && !cut)
     return Error{"a distance proves no bound"};
-  Result<PricedTopology> priced =
-      loadPrices(topology, prices ? prices->prices : cut->prices, certificate);
+  Result<PricedTopology> priced = loadPrices(
+      topology, prices ? prices->prices : cut->prices, certificate, columns);
   if (!priced)
     return Error{priced.error()};
   Result<Wide> sum = prices
@@ -241,6 +245,45 @@ Result<Rational> sccl::provenBound(const Certificate &certificate,
   if (*sum < 0)
     return Error{"the proof adds up to less than 0"};
   return roundDown(*sum, priced->scale * Wide(collective.chunks()));
+}
+
+/// The same where switches copy or reduce.
+static Result<Rational> provenOnGraph(const Certificate &certificate,
+                                      const Topology &topology,
+                                      const Collective &collective) {
+  if (certificate.order.isTree())
+    return Error{"where switches copy or reduce, no claim names an order of "
+                 "additions"};
+  Result<SwitchGraph> graph = switchGraphOf(topology, collective.combining());
+  if (!graph)
+    return Error{graph.error()};
+  unsigned vertices = graph->graph.numRanks();
+  if (certificate.vertices != vertices)
+    return Error{"the proof is about " + std::to_string(certificate.vertices) +
+                 " vertices, the topology with its switches has " +
+                 std::to_string(vertices)};
+  if (certificate.steps.value_or(0) > Instance::maxRounds)
+    return Error{"the claim is for more than " +
+                 std::to_string(Instance::maxRounds) + " steps"};
+  Result<Collective> moved = onVertices(collective, vertices);
+  if (!moved)
+    return Error{moved.error()};
+  return provenOn(certificate, graph->graph, *moved,
+                  certificate.steps ? 2 * *certificate.steps : 1);
+}
+
+Result<Rational> sccl::provenBound(const Certificate &certificate,
+                                   const Topology &topology,
+                                   const Collective &collective) {
+  if (Failure failure = checkSubject(certificate, topology, collective))
+    return Error{*failure};
+  if (!topology.switches().empty())
+    return provenOnGraph(certificate, topology, collective);
+  if (certificate.vertices != 0)
+    return Error{"the proof is about switches, the topology has none that copy "
+                 "or reduce"};
+  return provenOn(certificate, topology, collective,
+                  certificate.steps.value_or(1));
 }
 
 std::optional<std::string>

@@ -41,6 +41,15 @@ private:
   void readClaim();
   void readOrder();
   void readBound();
+  void readVertices();
+  /// Ranks, or vertices, and steps of what the proof is about.
+  unsigned numRanks() const {
+    return result.vertices != 0 ? result.vertices : result.numRanks;
+  }
+  unsigned columns() const {
+    unsigned steps = result.steps.value_or(1);
+    return result.vertices != 0 && result.steps ? 2 * steps : steps;
+  }
   unsigned readRank();
   std::vector<unsigned> readRanks();
   Link readLink();
@@ -76,7 +85,7 @@ void CertificateReader::requireAscending(bool isFirst, Key last, Key now) {
 }
 
 unsigned CertificateReader::readRank() {
-  return words.number(0, int64_t(result.numRanks) - 1, "a rank");
+  return words.number(0, int64_t(numRanks()) - 1, "a rank");
 }
 
 /// One or more ranks in ascending order, up to a word that is no number.
@@ -98,11 +107,11 @@ Link CertificateReader::readLink() {
   auto dst = arrow == word.npos ? std::nullopt
                                 : WordReader::toNumber(word.substr(arrow + 2));
   auto isRank = [this](std::optional<int64_t> number) {
-    return number && *number >= 0 && *number < int64_t(result.numRanks);
+    return number && *number >= 0 && *number < int64_t(numRanks());
   };
   if (!isRank(src) || !isRank(dst) || *src == *dst) {
     words.failWord("a link such as 0->1 between different ranks below " +
-                   std::to_string(result.numRanks));
+                   std::to_string(numRanks()));
     return {0, 0};
   }
   words.skipWord();
@@ -111,7 +120,7 @@ Link CertificateReader::readLink() {
 
 StepValues CertificateReader::readValues(int64_t least) {
   StepValues values;
-  unsigned count = result.steps.value_or(1);
+  unsigned count = columns();
   // No reserve: the claim may name more steps than the file has numbers.
   while (words.ok() && values.size() < count)
     values.push_back(words.number(least, maxProofValue, "a value"));
@@ -217,7 +226,7 @@ TreeProof CertificateReader::readTree() {
   tree.roots = readRanks();
   words.endLine();
   words.expect("arrive");
-  while (words.ok() && tree.arrivals.size() < result.numRanks)
+  while (words.ok() && tree.arrivals.size() < numRanks())
     tree.arrivals.push_back(
         words.number(-maxProofValue, maxProofValue, "a value"));
   words.endLine();
@@ -354,7 +363,7 @@ PriceProof CertificateReader::readPriceProof() {
   while (words.peek() == "symmetry") {
     words.skipWord();
     std::vector<unsigned> symmetry;
-    while (words.ok() && symmetry.size() < result.numRanks)
+    while (words.ok() && symmetry.size() < numRanks())
       symmetry.push_back(readRank());
     const auto &last =
         proof.symmetries.empty() ? symmetry : proof.symmetries.back();
@@ -393,6 +402,16 @@ DistanceProof CertificateReader::readDistanceProof() {
   return proof;
 }
 
+/// What is more than there are ranks, if there are switches.
+void CertificateReader::readVertices() {
+  if (words.peek() != "vertices")
+    return;
+  words.skipWord();
+  result.vertices = words.number(int64_t(result.numRanks) + 1,
+                                 Topology::maxRanks, "a number of vertices");
+  words.endLine();
+}
+
 /// "end", with the hash of all before it unless the text was written by hand. A
 /// proof is worth no less for a digit that does not matter, but nobody should
 /// have changed it.
@@ -417,11 +436,12 @@ Result<Certificate> CertificateReader::read() {
     result.collectivePrint = words.hex();
     words.endLine();
   }
+  readVertices();
   if (words.peek() == "prices")
     result.proof = readPriceProof();
   else if (words.peek() == "cut")
     result.proof = readCutProof();
-  else if (words.peek() == "distance")
+  else if (words.peek() == "distance" && result.vertices == 0)
     result.proof = readDistanceProof();
   else
     words.failWord("'prices', 'cut' or 'distance'");

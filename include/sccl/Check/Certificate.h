@@ -112,6 +112,10 @@
 // of this holds for P in place of R and D = sum of l(L) * bandwidth(L). Prices
 // that change from step to step are of no use there, but of no harm either.
 //
+// Switches. Where switches copy or reduce, the proof is about the graph that
+// has vertices for them (SwitchGraph.h), on which a schedule takes 2 S steps,
+// and as that of a pipelined one, for R or for P.
+//
 // Any S. If the prices do not depend on the step, all of this except (ii) holds
 // without counting steps, with paths in the plain graph.
 //
@@ -256,6 +260,10 @@ struct Certificate {
   uint64_t collectivePrint = 0;
   unsigned numRanks = 0;
   uint64_t topologyPrint = 0; ///< see `fingerprint`
+  /// Where switches copy or reduce, the vertices of the graph that the proof is
+  /// about (SwitchGraph.h), with two steps for each; 0 if there are no such
+  /// switches, and for a distance.
+  unsigned vertices = 0;
   /// If it has trees, the claim is about schedules that add up by them.
   SumOrder order = SumOrder::Any;
   /// S; nothing if the claim holds for any number of steps.
