@@ -14,6 +14,8 @@
 #include "sccl/Machine/Units.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 using namespace sccl;
 
@@ -173,6 +175,31 @@ static std::optional<Error> addLimits(Derivation &derivation,
   return std::nullopt;
 }
 
+/// Adds the switches that multicast or reduce, with the GPUs whose only way to
+/// one another is through them.
+static std::optional<Error> addSwitches(const std::vector<Route> &routes,
+                                        Derivation &derivation) {
+  std::map<unsigned, std::set<std::pair<unsigned, unsigned>>> pairsOf;
+  for (const Route &route : routes)
+    if (route.path.size() == 2 && route.shares.size() == 2)
+      pairsOf[derivation.routed.edges()[route.path[0]].dst].insert(
+          {route.src, route.dst});
+  for (const auto &[vertex, pairs] : pairsOf) {
+    const Vertex &found = derivation.routed.vertices()[vertex];
+    std::set<unsigned> ranks;
+    for (auto [src, dst] : pairs)
+      ranks.insert({src, dst});
+    bool joinsAll = pairs.size() == ranks.size() * (ranks.size() - 1);
+    if ((!found.multicast && !found.reduces) || !joinsAll || ranks.size() < 3)
+      continue;
+    if (auto added = derivation.topology.addSwitch(
+            {{ranks.begin(), ranks.end()}, found.multicast, found.reduces});
+        !added)
+      return Error{added.error()};
+  }
+  return std::nullopt;
+}
+
 Result<Derivation> sccl::deriveTopology(const Machine &machine,
                                         const DerivationOptions &options) {
   auto numRanks = static_cast<unsigned>(machine.gpus().size());
@@ -197,6 +224,9 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
       derivation.isUsed[share.edge] = true;
   if (!options.groups.empty())
     leaveOutOthers(options.groups, machine, *routes, derivation);
+  if (options.inNetwork)
+    if (std::optional<Error> error = addSwitches(*routes, derivation))
+      return *error;
   for (Route &route : *routes)
     derivation.routes.push_back(std::move(route.path));
   SetLimits limits = collectLimits(*routes, derivation);

@@ -484,7 +484,7 @@ Result<Frontier> sccl::searchFrontier(
   Result<Collective> smallest = smallestCollective(family, topology.numRanks());
   if (!smallest)
     return Error{smallest.error()};
-  if (std::optional<Error> error = checkOptions(options, *smallest))
+  if (std::optional<Error> error = checkOptions(options, topology, *smallest))
     return *error;
   // Finds out whether every chunk has a path to its destinations.
   if (auto instance = Instance::make(topology, *smallest, 1, 1); !instance)

@@ -16,6 +16,7 @@
 using namespace sccl;
 
 std::optional<Error> sccl::checkOptions(const FrontierOptions &options,
+                                        const Topology &topology,
                                         const Collective &smallest) {
   auto between = [](const char *what, unsigned value, unsigned limit) {
     return Error{"the largest number of " + std::string(what) + " is " +
@@ -30,6 +31,9 @@ std::optional<Error> sccl::checkOptions(const FrontierOptions &options,
   if (options.k && *options.k > FrontierOptions::maxMaxSteps)
     return Error{"k is " + std::to_string(*options.k) + ", the limit is " +
                  std::to_string(FrontierOptions::maxMaxSteps)};
+  if (!topology.switches().empty())
+    return Error{"through switches that copy or reduce, schedules are "
+                 "pipelined"};
   return checkTrees(smallest, options.order);
 }
 

@@ -137,6 +137,7 @@ private:
 
 /// What is wrong with `options` for a family of this smallest collective.
 std::optional<Error> checkOptions(const FrontierOptions &options,
+                                  const Topology &topology,
                                   const Collective &smallest);
 
 /// One (C, R) to try at some number of steps.

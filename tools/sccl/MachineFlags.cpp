@@ -48,6 +48,13 @@ static cl::opt<std::string>
                      "link:3-5=0.5"),
             cl::value_desc("ITEM=PART,..."), cl::sub(takesMachines()));
 
+static cl::opt<bool>
+    inNetwork("in-network",
+              cl::desc("Let switches multicast and reduce where the machine "
+                       "says that they do (docs/Machines.md)"),
+              cl::sub(machineCommand()), cl::sub(paretoCommand()),
+              cl::sub(synthCommand()));
+
 static cl::opt<std::string> networkPath(
     "network",
     cl::desc("YAML file with the switches between boxes, in place of rails or "
@@ -84,7 +91,13 @@ std::optional<Derivation> driver::derive(const Machine &machine,
     return std::nullopt;
   options.tolerance = tolerance.value_or(0);
   options.groups = groupsOf(machine, groups);
+  options.inNetwork = inNetwork;
   Result<Derivation> derivation = deriveTopology(machine, options);
+  if (derivation && inNetwork && derivation->topology.switches().empty()) {
+    fail("--in-network: no switch of machine '" + machine.name() +
+         "' that multicasts or reduces joins 3 GPUs");
+    return std::nullopt;
+  }
   if (derivation)
     return std::move(*derivation);
   fail(derivation.error());
@@ -136,12 +149,12 @@ bool driver::applyFaults(Machine &machine) {
 }
 
 std::string driver::findMachineOption() {
-  return findGiven(
-      {&quantumText, &toleranceText, &without, &degrade, &networkPath});
+  return findGiven({&quantumText, &toleranceText, &without, &degrade,
+                    &inNetwork, &networkPath});
 }
 
 std::string driver::findDerivationOption() {
-  return findGiven({&quantumText, &toleranceText});
+  return findGiven({&quantumText, &toleranceText, &inNetwork});
 }
 
 std::string driver::findAnyOfMachines() {

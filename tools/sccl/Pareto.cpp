@@ -114,7 +114,9 @@ parseRoots(const Topology &topology, const CollectiveFamily &family) {
   size_t places = topology.numRanks();
   for (const std::vector<unsigned> &group : family.groups)
     places = std::min(places, group.size());
-  if (root == "all" && !family.groups.empty()) {
+  // Symmetries are those of links.
+  bool isAnyAlone = !family.groups.empty() || !topology.switches().empty();
+  if (root == "all" && isAnyAlone) {
     std::vector<unsigned> roots(places);
     std::iota(roots.begin(), roots.end(), 0u);
     return roots;
@@ -169,7 +171,7 @@ public:
         break;
       progress.setDetail("S = " + std::to_string(steps + 1));
     }
-    if (isDone)
+    if (isDone || !topology.switches().empty())
       return;
     progress.setDetail("any S");
     known.reset();
@@ -181,6 +183,9 @@ public:
       err() << "no pipelined schedule: " << error << '\n';
     }
   }
+
+  /// True if the last that was printed has the least load of any depth.
+  bool isComplete() const { return isDone; }
 
 private:
   /// Prints what `search` finds within a part of the time that is left, if that
@@ -216,6 +221,21 @@ private:
 };
 } // namespace
 
+/// Where switches copy or reduce, there are no schedules but pipelined ones.
+static std::optional<int> concludeInNetwork(FrontierReport &report,
+                                            const DepthList &depths) {
+  Frontier frontier;
+  frontier.complete = depths.isComplete();
+  frontier.why = frontier.complete
+                     ? "no pipelined schedule of any depth has less load"
+                     : "of more steps, or by other trees, there may be less "
+                       "load";
+  report.conclusion(frontier);
+  if (!report.written())
+    return std::nullopt;
+  return frontier.complete ? Done : NotKnown;
+}
+
 /// The frontier of one root, printed. Returns the exit code, or nothing if no
 /// more can be written.
 static std::optional<int>
@@ -224,8 +244,12 @@ searchRoot(const Topology &topology, const RankGroups &boxes,
            llvm::StringRef where, const std::vector<std::string> &notes) {
   FrontierReport report(topology, family,
                         {json, directory, boxes, notes, options.order});
-  if (pipelined)
-    DepthList(report, topology, family, options).print();
+  if (pipelined) {
+    DepthList depths(report, topology, family, options);
+    depths.print();
+    if (!topology.switches().empty())
+      return concludeInNetwork(report, depths);
+  }
   Result<Frontier> frontier = Error{};
   {
     Progress progress(describe(topology, family));
@@ -321,6 +345,9 @@ int driver::paretoMain() {
   if (pipelined && (!family->isPlain() || !hasPipelinedSchedules(family->kind)))
     return fail("there are no pipelined schedules of " + family->name() +
                 " yet");
+  if (!topology->switches().empty() && !pipelined)
+    return fail("through switches that copy or reduce, schedules are "
+                "pipelined: give --pipelined");
   std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *family);
   if (!roots)
     return BadInput;

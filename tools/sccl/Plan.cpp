@@ -166,6 +166,12 @@ static std::optional<NamedFabric> fabricOf(Wiring wiring,
       topologyOf(std::move(wiring), /*where=*/nullptr, &boxes);
   if (!topology)
     return std::nullopt;
+  if (!topology->switches().empty()) {
+    fail("'" + topology->name() +
+         "' has switches that copy or reduce, which no program uses: see sccl "
+         "pareto");
+    return std::nullopt;
+  }
   for (const auto &[kind, latency] : given)
     if (!kind.empty()) {
       fail("--latency=" + kind +

@@ -49,6 +49,8 @@ struct DerivationOptions {
   /// The groups that take part; none means all ranks. Links of other ranks are
   /// left out where an edge would carry less of those between members for them.
   RankGroups groups = {};
+  /// Let switches multicast and reduce where the machine says that they do.
+  bool inNetwork = false;
   static constexpr unsigned maxUnits = 1024;
   static constexpr Rational fallbackTolerance = Rational(1, 100);
 };

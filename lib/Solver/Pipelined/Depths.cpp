@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InNetwork.h"
 #include "Question.h"
 #include "Solver/Constants.h"
 #include "Solver/Quotient.h"
@@ -19,6 +20,7 @@
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Instance.h"
+#include "sccl/Solver/Makers.h"
 #include "sccl/Solver/Trees.h"
 
 #include <algorithm>
@@ -73,6 +75,8 @@ struct PipelinedDepths::State {
       return;
     }
     smallest = std::move(*made);
+    if (!topology.switches().empty() && isAsked(Maker::in_network))
+      inNetwork = std::make_unique<pipelined::InNetwork>(topology, kind, root);
     trees = std::make_unique<TreeSynthesis>(topology, kind, root);
     if (kind == CollectiveKind::AllReduce)
       compositions = std::make_unique<Compositions>(topology);
@@ -102,7 +106,8 @@ struct PipelinedDepths::State {
   std::optional<LowerBound> throughput; ///< the best bound for any depth
   std::map<unsigned, LowerBound> known; ///< the bounds for some depths
   std::optional<Result<PipelinedSchedule>> limit;
-  std::unique_ptr<Compositions> compositions; ///< of an all_reduce
+  std::unique_ptr<Compositions> compositions;      ///< of an all_reduce
+  std::unique_ptr<pipelined::InNetwork> inNetwork; ///< if there are switches
 };
 
 PipelinedDepths::PipelinedDepths(const Topology &topology, CollectiveKind kind,
@@ -262,6 +267,17 @@ PipelinedDepths::State::cheapest(unsigned steps, unsigned maxChunks,
                                  const SearchLimits &limits) {
   Deadline deadline(limits);
   std::optional<PipelinedSchedule> best;
+  if (inNetwork) {
+    auto isDone = [&](std::optional<Implementation> found) {
+      if (found && found->schedule.steps.size() <= steps)
+        offer(best, std::move(found));
+      return meets(best,
+                   boundForAnyDepth(std::nullopt, restOf(limits, deadline)));
+    };
+    if (isDone(inNetwork->direct(steps)) ||
+        isDone(inNetwork->packed(steps, maxChunks, limits)))
+      return best;
+  }
   if (compositions)
     offer(best, compositions->at(steps, maxChunks, limits));
   if (!best || !meets(best, boundForAnyDepth(best->cost().load,

@@ -221,6 +221,9 @@ sccl::synthesizePipelined(const Topology &topology, CollectiveKind kind,
   if (std::optional<Error> error =
           pipelined::checkQuestion(topology, kind, root))
     return *error;
+  if (!topology.switches().empty())
+    return Error{"through switches that copy or reduce, a schedule is found "
+                 "for a number of steps"};
   if (!isAsked(Maker::any_depth))
     return Error{"the maker is left out"};
   Deadline deadline(limits);

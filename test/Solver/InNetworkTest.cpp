@@ -1,0 +1,241 @@
+//===- InNetworkTest.cpp - Schedules through switches ---------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is expected of boxes are closed forms: each rank has a port of the same
+// rate both ways into one switch. What is expected of the checker comes from
+// counting chunks per port by hand, and what no schedule of one step undercuts,
+// from looking at all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "sccl/Check/ScheduleChecker.h"
+#include "sccl/Model/SwitchGraph.h"
+#include "sccl/Solver/Pipelined.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+#include <set>
+
+using namespace sccl;
+using Kind = CollectiveKind;
+using enum SendTransport;
+
+namespace {
+/// Ranks with a port each into one switch.
+Topology box(unsigned ranks, bool multicast, bool reduces) {
+  Topology topology("box", ranks);
+  std::vector<std::vector<unsigned>> outs(ranks), ins(ranks);
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = 0; dst < ranks; ++dst)
+      if (src != dst) {
+        unsigned link = *topology.addLink(src, dst);
+        outs[src].push_back(link);
+        ins[dst].push_back(link);
+      }
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    EXPECT_TRUE(topology.addLimit(outs[rank], 1));
+    EXPECT_TRUE(topology.addLimit(ins[rank], 1));
+  }
+  Switch joined{{}, multicast, reduces};
+  for (unsigned rank = 0; rank < ranks; ++rank)
+    joined.ranks.push_back(rank);
+  if (multicast || reduces)
+    EXPECT_TRUE(topology.addSwitch(joined));
+  return topology;
+}
+
+struct Expected {
+  unsigned steps;
+  Rational load;
+};
+
+/// The load of the schedule that is found, which a certificate shows to be
+/// the least.
+void expectOptimal(const Topology &topology, Kind kind, Expected expected) {
+  SCOPED_TRACE(std::string(collectiveName(kind)) +
+               " S = " + std::to_string(expected.steps));
+  DepthAnswer answer =
+      PipelinedDepths(topology, kind, 0).at(expected.steps, {}, 64);
+  ASSERT_TRUE(answer.schedule) << answer.schedule.error();
+  const PipelinedSchedule &found = *answer.schedule;
+  const auto &[collective, schedule] = found.implementation;
+  EXPECT_FALSE(checkSchedule(topology, collective, schedule));
+  EXPECT_EQ(found.cost().load, expected.load);
+  EXPECT_LE(found.cost().steps, expected.steps);
+  EXPECT_TRUE(found.optimal);
+  ASSERT_TRUE(found.bound);
+  EXPECT_FALSE(
+      checkCertificate(found.bound->certificate, topology, collective));
+}
+
+/// All sends of one chunk to all ranks, in one step of a collective.
+Schedule toAll(const Topology &topology, std::vector<SendTransport> byChunk,
+               SendAction action) {
+  Schedule schedule;
+  Step &step = schedule.steps.emplace_back();
+  for (const Link &link : topology.links())
+    for (uint32_t chunk = 0; chunk < byChunk.size(); ++chunk)
+      step.sends.push_back({chunk, link.src, link.dst, action,
+                            SendPayload::Current, byChunk[chunk]});
+  schedule.normalize();
+  fitRounds(schedule, topology);
+  schedule.period = leastPeriod(schedule, topology);
+  return schedule;
+}
+} // namespace
+
+TEST(InNetwork, ClosedForms) {
+  for (unsigned ranks : {3u, 4u, 8u}) {
+    Topology topology = box(ranks, true, true);
+    int64_t n = ranks;
+    expectOptimal(topology, Kind::AllReduce, {2, 1});
+    expectOptimal(topology, Kind::AllGather, {1, n - 1});
+    expectOptimal(topology, Kind::ReduceScatter, {1, Rational(n - 1, n)});
+    expectOptimal(topology, Kind::Broadcast, {1, 1});
+    expectOptimal(topology, Kind::Reduce, {1, 1});
+  }
+}
+
+TEST(InNetwork, OneStepTakesHalfOfTheRanks) {
+  for (int64_t ranks : {3, 4, 6})
+    expectOptimal(box(unsigned(ranks), true, true), Kind::AllReduce,
+                  {1, Rational(ranks, 2)});
+}
+
+/// Without one of both, one direction of the ports carries all.
+TEST(InNetwork, EachCapabilityForItself) {
+  expectOptimal(box(4, true, false), Kind::Broadcast, {1, 1});
+  expectOptimal(box(4, false, true), Kind::Reduce, {1, 1});
+  Topology copies = box(4, true, false);
+  Result<Collective> reduce = Collective::make(Kind::Reduce, 4, 1, 0);
+  ASSERT_TRUE(reduce);
+  Result<LowerBound> bound = lowerBound(copies, *reduce, 1);
+  ASSERT_TRUE(bound) << bound.error();
+  EXPECT_EQ(*bound->value, Rational(3));
+}
+
+/// Whatever each of the sends between three ranks goes by.
+TEST(InNetwork, NoOtherChoiceOfTransportsIsCheaper) {
+  Topology topology = box(3, true, true);
+  Result<Collective> collective = Collective::make(Kind::AllReduce, 3, 2, 0);
+  ASSERT_TRUE(collective);
+  Schedule schedule = toAll(topology, {Any, Any}, SendAction::Reduce);
+  std::vector<Send> &sends = schedule.steps[0].sends;
+  ASSERT_EQ(sends.size(), 12u);
+  unsigned least = ~0u;
+  for (unsigned choice = 0; choice < 531441; ++choice) {
+    unsigned rest = choice;
+    for (Send &send : sends) {
+      constexpr SendTransport ways[] = {Any, Multicast, LoadReduce};
+      send.transport = ways[rest % 3];
+      rest /= 3;
+    }
+    least = std::min(least, leastPeriod(schedule, topology));
+  }
+  EXPECT_EQ(least, 3u); // for two chunks: a load of 3/2
+}
+
+TEST(InNetwork, CheckerCountsWhatSwitchesDoOnce) {
+  Topology topology = box(4, true, true);
+  Result<Collective> allReduce = Collective::make(Kind::AllReduce, 4, 1, 0);
+  ASSERT_TRUE(allReduce);
+  for (SendTransport by : {Multicast, LoadReduce, Any}) {
+    Schedule schedule = toAll(topology, {by}, SendAction::Reduce);
+    EXPECT_EQ(schedule.period, 3u); // the other direction of the port
+    EXPECT_FALSE(checkSchedule(topology, *allReduce, schedule));
+  }
+  Result<Collective> broadcast = Collective::make(Kind::Broadcast, 4, 1, 0);
+  ASSERT_TRUE(broadcast);
+  Schedule once;
+  once.steps.push_back({1, {{0, 0, 1}, {0, 0, 2}, {0, 0, 3}}});
+  once.period = 1;
+  EXPECT_TRUE(checkSchedule(topology, *broadcast, once));
+  for (Send &send : once.steps[0].sends)
+    send.transport = Multicast;
+  EXPECT_FALSE(checkSchedule(topology, *broadcast, once));
+  // One of three by itself is a second chunk out of the port.
+  once.steps[0].sends[1].transport = Any;
+  auto violation = checkSchedule(topology, *broadcast, once);
+  ASSERT_TRUE(violation);
+  EXPECT_EQ(violation->rule, Violation::Rule::Bandwidth);
+}
+
+TEST(InNetwork, WhatNoSwitchDoesIsRefused) {
+  Result<Collective> broadcast = Collective::make(Kind::Broadcast, 3, 1, 0);
+  ASSERT_TRUE(broadcast);
+  Schedule schedule;
+  schedule.steps.push_back({2, {{0, 0, 1}, {0, 0, 2}}});
+  for (SendTransport by : {Multicast, LoadReduce})
+    for (Topology topology : {box(3, false, true), box(3, false, false)}) {
+      for (Send &send : schedule.steps[0].sends)
+        send.transport = by;
+      auto violation = checkSchedule(topology, *broadcast, schedule);
+      ASSERT_TRUE(violation);
+      EXPECT_EQ(violation->rule, Violation::Rule::AbsentLink);
+      EXPECT_NE(violation->message.find("by way of a switch"),
+                std::string::npos);
+    }
+}
+
+/// A certificate for one topology is none for the same with other switches.
+TEST(InNetwork, CertificatesAreOfTheirSwitches) {
+  Result<Collective> collective = Collective::make(Kind::AllReduce, 4, 1, 0);
+  ASSERT_TRUE(collective);
+  std::vector<Topology> boxes = {box(4, true, true), box(4, true, false),
+                                 box(4, false, true), box(4, false, false)};
+  for (size_t i = 0; i < boxes.size(); ++i) {
+    Result<LowerBound> bound = throughputBound(boxes[i], *collective);
+    ASSERT_TRUE(bound) << bound.error();
+    Result<Certificate> read =
+        parseCertificate(printCertificate(bound->certificate));
+    ASSERT_TRUE(read) << read.error();
+    EXPECT_EQ(*read, bound->certificate);
+    for (size_t j = 0; j < boxes.size(); ++j) {
+      EXPECT_EQ(checkCertificate(*read, boxes[j], *collective).has_value(),
+                i != j);
+      Certificate renamed = *read;
+      renamed.topologyPrint = fingerprint(boxes[j]);
+      if (i == 3 && j != 3)
+        EXPECT_TRUE(checkCertificate(renamed, boxes[j], *collective));
+    }
+  }
+}
+
+/// Random schedules of ranks in two boxes need no fewer rounds on the graph
+/// than the topology allows: what bounds rest on.
+TEST(InNetwork, SchedulesFitOnTheGraph) {
+  std::mt19937 random(7);
+  Topology topology = box(4, true, true);
+  Result<SwitchGraph> graph = switchGraphOf(topology);
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(graph->graph.numRanks(), 12u);
+  EXPECT_EQ(graph->graph.links().size(), 2u * (4 * 3 + 4));
+  for (unsigned run = 0; run < 500; ++run) {
+    Schedule schedule, onGraph;
+    Step &step = schedule.steps.emplace_back();
+    onGraph.steps.resize(2);
+    std::set<std::pair<unsigned, unsigned>> copies, sums;
+    for (const Link &link : topology.links()) {
+      if (random() % 3 == 0)
+        continue;
+      auto by = std::array{Any, Multicast, LoadReduce}[random() % 3];
+      uint32_t chunk = random() % 2;
+      step.sends.push_back({chunk, link.src, link.dst, SendAction::Reduce,
+                            SendPayload::Current, by});
+      unsigned copy = 4 + link.src, sum = 8 + link.dst;
+      unsigned via = by == Multicast ? copy : sum;
+      if (by != Multicast || copies.insert({chunk, link.src}).second)
+        onGraph.steps[0].sends.push_back({chunk, link.src, via});
+      if (by != LoadReduce || sums.insert({chunk, link.dst}).second)
+        onGraph.steps[1].sends.push_back({chunk, via, link.dst});
+    }
+    EXPECT_EQ(leastPeriod(schedule, topology),
+              leastPeriod(onGraph, graph->graph));
+  }
+}
