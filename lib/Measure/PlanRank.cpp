@@ -172,7 +172,8 @@ struct PlanRank::Buffers {
 /// True if ranks have to exchange messages, or the plan wants them to.
 static bool usesMessages(const plan::Manifest &manifest, const RankEnd &end) {
   auto isForMessages = [](const plan::KernelInfo &kernel) {
-    return kernel.target == messageTarget;
+    llvm::StringRef target = kernel.target;
+    return target == messageTarget || target.starts_with(messageChipPrefix);
   };
   return end.makeTransport &&
          (end.isOnSeveralHosts ||

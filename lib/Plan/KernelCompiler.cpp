@@ -9,6 +9,7 @@
 
 #include "Codegen/HostObject.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/CollKernel/CollKernelOps.h"
 #include "sccl/Plan/PlanBuilder.h"
@@ -46,7 +47,7 @@ LogicalResult LoweredProgram::checkResidency(const Chip &chip) const {
 
 /// The CPU that a kernel for `target` is compiled for; nothing if it is none.
 static std::optional<std::string> cpuOf(const std::string &target) {
-  return findHostTarget(isMessageTarget(target) ? "host" : target);
+  return findHostTarget(target == messageTarget ? "host" : target);
 }
 
 /// What the code of `program` depends on, beside options; empty if it has code
@@ -68,7 +69,7 @@ static std::string describeOptions(const LoweringOptions &options,
                                    const plan::KernelInfo &kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  stream << cpuOf(kernel.target).value_or(kernel.target) << ' '
+  stream << cpuOf(kernel.target).value_or(chipOf(kernel.target).str()) << ' '
          << options.blockSize << ' ' << options.virtualRanks << ' '
          << options.cacheBytes;
   for (Element element : set.elements)
@@ -93,7 +94,7 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
   if (isHost) {
     kernel.format = "elf";
   } else {
-    Result<Chip> chip = findChip(kernel.target);
+    Result<Chip> chip = findChip(chipOf(kernel.target));
     if (!chip)
       return program.module().emitError(chip.error());
     if (failed(program.checkResidency(*chip)))
@@ -135,6 +136,6 @@ FailureOr<std::string> KernelCompiler::compileNew(
                     : kernel.format == "gcn"   ? OutputKind::GCN
                     : kernel.format == "cubin" ? OutputKind::Cubin
                                                : OutputKind::PTX;
-  return compileKernels(*copy, *findChip(kernel.target), kind, options,
+  return compileKernels(*copy, *findChip(chipOf(kernel.target)), kind, options,
                         /*embedTables=*/false, set);
 }

@@ -38,7 +38,8 @@ LogicalResult PlanBuilder::addMessages(ModuleOp module,
   return addMessageProgram(program, kernels, options, collective);
 }
 
-/// What ranks compute is done by the function that reads tables of a host.
+/// What ranks compute is done by the function that reads tables of a host, and
+/// by that of GPUs where they are asked for.
 LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
                                              LoweredProgram &kernels,
                                              const LoweringOptions &options,
@@ -69,5 +70,14 @@ LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
   kernel.target = messageTarget;
   kernel.symbols = {tableFunction};
   kernel.rankTables = addTables(messageTables(*ranks, collective));
-  return addKernel(kernels, options, kernel);
+  if (failed(addKernel(kernels, options, kernel)))
+    return failure();
+  kernel.blockSize = options.blockSize;
+  for (const std::string &target : request.targets) {
+    kernel.target = target;
+    if (isMessageTarget(target) && !isCPUTarget(target) &&
+        failed(addKernel(kernels, options, kernel)))
+      return failure();
+  }
+  return success();
 }

@@ -22,11 +22,16 @@ std::optional<std::string> sccl::findHostTarget(llvm::StringRef name) {
 }
 
 bool sccl::isMessageTarget(llvm::StringRef name) {
-  return name == messageTarget;
+  return name == messageTarget || name.starts_with(messageChipPrefix);
+}
+
+llvm::StringRef sccl::chipOf(llvm::StringRef name) {
+  name.consume_front(messageChipPrefix);
+  return name;
 }
 
 bool sccl::isCPUTarget(llvm::StringRef name) {
-  return findHostTarget(name) || isMessageTarget(name);
+  return findHostTarget(name) || name == messageTarget;
 }
 
 std::vector<std::string> PlanRequest::variantNames() const {

@@ -37,7 +37,8 @@ static cl::list<std::string> inputs(cl::Positional, cl::desc("FILE|DIR..."),
                                     cl::OneOrMore, cl::sub(command));
 static cl::list<std::string>
     targets("target",
-            cl::desc("sm_90, gfx942, ..., nccl-device; for plans also host"),
+            cl::desc("sm_90, gfx942, ..., nccl-device; for plans also host, "
+                     "mpi, mpi/sm_90, ..."),
             cl::OneOrMore, cl::sub(command));
 static cl::opt<std::string>
     output("o",
@@ -195,7 +196,7 @@ static std::optional<std::string> findIdleOption() {
 /// nothing.
 static std::string findOptionOfOtherTargets() {
   auto isNVIDIA = [](const std::string &name) {
-    Result<Chip> chip = findChip(name);
+    Result<Chip> chip = findChip(chipOf(name));
     return chip && chip->isNVIDIA();
   };
   if (instrument.getNumOccurrences() && !llvm::all_of(targets, isCPUTarget))
@@ -290,8 +291,8 @@ static bool warnOfBoxes(mlir::ModuleOp module, llvm::StringRef path,
         << escapeControls(path.str()) << " is for " << most
         << " boxes, and libsccl launches kernels for " << *gpu
         << " on GPUs of one host only; for ranks on several hosts there are "
-           "--target=mpi, by way of memory of the hosts, and "
-           "--target=nccl-device\n";
+           "--target=mpi, by way of memory of the hosts, --target=mpi/"
+        << *gpu << ", by NCCL or RCCL, and --target=nccl-device\n";
   return true;
 }
 
@@ -374,7 +375,7 @@ int driver::compileMain() {
   options.bytes = *size;
   if (targets[0] == ncclTarget)
     return compileNcclFile(options);
-  if (isCPUTarget(targets[0]))
+  if (isCPUTarget(targets[0]) || isMessageTarget(targets[0]))
     return fail("--target=" + targets[0] + " needs a plan; '" + output +
                 "' should end in .sccl");
   return compileFile(
@@ -458,8 +459,9 @@ std::string driver::planGenerator() {
 bool driver::areTargets(llvm::ArrayRef<std::string> names) {
   for (const std::string &name : names)
     if (!isCPUTarget(name))
-      if (Result<Chip> chip = findChip(name); !chip) {
-        fail(chip.error() + "; in plans also host mpi x86-64 x86-64-v3");
+      if (Result<Chip> chip = findChip(chipOf(name)); !chip) {
+        fail(chip.error() +
+             "; in plans also host mpi mpi/CHIP x86-64 x86-64-v3");
         return false;
       }
   return true;

@@ -44,7 +44,8 @@ static llvm::cl::opt<std::string> output(
 static llvm::cl::list<std::string>
     targets("target",
             llvm::cl::desc("What the plan of -o runs on: sm_90, gfx942, "
-                           "..., host or mpi; as often as wanted"),
+                           "..., host, mpi, or mpi/sm_90; as often as "
+                           "wanted"),
             llvm::cl::sub(planCommand()));
 
 static llvm::cl::opt<exchange::SetExecutor> executor(

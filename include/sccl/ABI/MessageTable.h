@@ -45,6 +45,9 @@ inline constexpr uint32_t messageTableWithoutRounds = 4;
 
 /// The target of kernels that exchange messages. Their code is that of a CPU.
 inline constexpr const char *messageTarget = "mpi";
+/// That of GPU code for their copies and reductions is this and a chip's name.
+/// It reads a RankTable of one channel, whose rows need nothing of each other.
+inline constexpr const char *messageChipPrefix = "mpi/";
 
 struct MessageHeader {
   uint32_t version; ///< messageTableVersion

@@ -53,7 +53,8 @@ using KnownCode = std::map<std::string, std::string>;
 
 /// What to put into a plan.
 struct PlanRequest {
-  std::vector<std::string> targets;   ///< "host", "mpi", "sm_90", "gfx942", ...
+  /// "host", "mpi", "mpi/sm_90", "sm_90", "gfx942", ...
+  std::vector<std::string> targets;
   std::vector<Element> elements;      ///< of combining collectives
   std::vector<Reduction> reductions;  ///< each with each element
   std::vector<unsigned> blocks = {0}; ///< see LoweringOptions
@@ -99,8 +100,13 @@ std::optional<std::string> findHostTarget(llvm::StringRef name);
 
 /// True for "mpi": ranks that exchange messages, on any hosts. Their programs
 /// are plain pushes, whatever the variants, and what they compute is done by
-/// code for the CPU that "host" is.
+/// code for the CPU that "host" is. Also true for "mpi/sm_90": the same, with
+/// code that does it on GPUs, too.
 bool isMessageTarget(llvm::StringRef name);
+
+/// The chip that code for a target runs on: "sm_90" of that name, and of
+/// "mpi/sm_90". Of others the name, which is no chip's.
+llvm::StringRef chipOf(llvm::StringRef name);
 
 /// True if no GPU takes part: the ranks of the target run on CPUs.
 bool isCPUTarget(llvm::StringRef name);
