@@ -7,6 +7,8 @@
 
 #include "Programs.h"
 
+#include "sccl/ABI/MessageTable.h"
+
 #include <algorithm>
 #include <climits>
 
@@ -56,8 +58,13 @@ Status SharedFunctions::load(unsigned blob, const std::string &symbol,
   return {};
 }
 
-/// Loads all kernels of one program, the best one for each type and reduction.
+/// How well a kernel is for a purpose; 0 if it is not.
+using Suitability = llvm::function_ref<unsigned(const plan::KernelInfo &)>;
+
+/// Loads all kernels of one program, the best one for each type and reduction,
+/// for launches of `grid`.
 static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
+                          Suitability suitability, Grid grid,
                           LoadedProgram &program) {
   const plan::Manifest &manifest = plan.view.manifest;
   program.kernels.resize(manifest.combining ? numDataTypes * numReductions : 1);
@@ -70,11 +77,10 @@ static Status loadProgram(const LoadedPlan &plan, unsigned rank, Device &device,
         kernel.element.empty() == manifest.combining)
       continue;
     const plan::KernelInfo *&entry = program.kernels[*index];
-    unsigned suits = device.suitability(kernel);
-    if (suits > (entry ? device.suitability(*entry) : 0))
+    unsigned suits = suitability(kernel);
+    if (suits > (entry ? suitability(*entry) : 0))
       entry = &kernel;
   }
-  Grid grid{program.info->ranks[rank].channels, program.blocks};
   SharedFunctions loaded(plan, device);
   for (size_t i = 0; i < program.functions.size(); ++i) {
     const plan::KernelInfo *kernel = program.kernels[i / steps];
@@ -127,6 +133,25 @@ static uint64_t largestSegment(const plan::Manifest &manifest,
   return llvm::PowerOf2Ceil(std::max(largest / manifest.sendSegments, least));
 }
 
+/// What there is to say of program number `index` before code is loaded.
+static void fillIn(const LoadedPlan &plan, unsigned index, unsigned number,
+                   LoadedProgram &program) {
+  const plan::Manifest &manifest = plan.view.manifest;
+  program.index = index;
+  program.info = &manifest.programs[index];
+  if (!manifest.tables.empty())
+    program.largestSegment = largestSegment(manifest, index);
+  program.chunksPerSegment =
+      manifest.schedules[program.info->schedule].chunksPerSegment;
+  program.combines = manifest.combining;
+  program.signature = uint64_t(number) * plan::Limits::entries + index + 1;
+}
+
+static bool hasCode(const LoadedProgram &program) {
+  return std::any_of(program.functions.begin(), program.functions.end(),
+                     [](const auto &function) { return function != nullptr; });
+}
+
 Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
                           unsigned number, Device &device, unsigned smBudget,
                           std::vector<LoadedProgram> &programs) {
@@ -142,18 +167,15 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
     LoadedProgram program;
     program.blocks =
         smBudget ? std::min(info.blocks, smBudget / channels) : info.blocks;
-    program.index = index;
-    if (!manifest.tables.empty())
-      program.largestSegment = largestSegment(manifest, index);
-    program.info = &info;
-    program.chunksPerSegment =
-        manifest.schedules[info.schedule].chunksPerSegment;
-    program.combines = manifest.combining;
-    program.signature = uint64_t(number) * plan::Limits::entries + index + 1;
-    if (Status status = loadProgram(plan, rank, device, program); !status.ok())
+    fillIn(plan, index, number, program);
+    Grid grid{info.ranks[rank].channels, program.blocks};
+    auto suits = [&](const plan::KernelInfo &kernel) {
+      return device.suitability(kernel);
+    };
+    if (Status status = loadProgram(plan, rank, device, suits, grid, program);
+        !status.ok())
       return status;
-    if (std::any_of(program.functions.begin(), program.functions.end(),
-                    [](const auto &function) { return function != nullptr; }))
+    if (hasCode(program))
       programs.push_back(std::move(program));
   }
   if (!programs.empty())
@@ -167,6 +189,45 @@ Status sccl::loadPrograms(const LoadedPlan &plan, unsigned rank,
                 std::to_string(smBudget)};
   return {scclErrorUnsupported, "the plan has no code for " + device.target() +
                                     "; it has code for: " + plan.targets};
+}
+
+Status sccl::loadMessageCode(const LoadedPlan &plan, unsigned rank,
+                             unsigned number, Device &device, unsigned blocks,
+                             std::vector<LoadedProgram> &programs) {
+  const plan::Manifest &manifest = plan.view.manifest;
+  auto suits = [&](const plan::KernelInfo &kernel) {
+    plan::KernelInfo code = kernel;
+    llvm::StringRef chip = code.target;
+    if (!chip.consume_front(messageChipPrefix))
+      return 0u;
+    code.target = chip.str();
+    return device.suitability(code);
+  };
+  for (unsigned index = 0; index < manifest.programs.size(); ++index) {
+    auto isForCPUs = [&](const plan::KernelInfo &kernel) {
+      return kernel.program == index && kernel.target == messageTarget;
+    };
+    if (std::none_of(manifest.kernels.begin(), manifest.kernels.end(),
+                     isForCPUs))
+      continue;
+    LoadedProgram program;
+    program.blocks = blocks;
+    fillIn(plan, index, number, program);
+    if (Status status = loadProgram(plan, rank, device, suits,
+                                    {/*channels=*/1, blocks}, program);
+        !status.ok())
+      return status;
+    for (const plan::KernelInfo &kernel : manifest.kernels) {
+      std::optional<unsigned> slot = functionIndex(kernel);
+      if (isForCPUs(kernel) && slot && !program.functions[*slot])
+        return {scclErrorUnsupported,
+                std::string("the plan has no code for messages on ") +
+                    device.target() + ", --target=" + messageChipPrefix +
+                    device.target() + "; it has code for: " + plan.targets};
+    }
+    programs.push_back(std::move(program));
+  }
+  return {};
 }
 
 MemoryLayout::MemoryLayout(const plan::Manifest &manifest,

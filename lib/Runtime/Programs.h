@@ -97,6 +97,13 @@ Status loadPrograms(const LoadedPlan &plan, unsigned rank, unsigned number,
                     Device &device, unsigned smBudget,
                     std::vector<LoadedProgram> &programs);
 
+/// Loads the best code for messages on a GPU of each program for `device`, for
+/// launches of up to `blocks` blocks. Fails if not all that CPUs have code for
+/// has some, naming what the plan has.
+Status loadMessageCode(const LoadedPlan &plan, unsigned rank, unsigned number,
+                       Device &device, unsigned blocks,
+                       std::vector<LoadedProgram> &programs);
+
 /// "f32 sum, f32 max": what the kernels of the plan reduce.
 std::string listReductions(const plan::Manifest &manifest);
 

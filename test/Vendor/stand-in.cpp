@@ -5,20 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Vendor/Interface.h"
+#include "StandIn.h"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 static std::atomic<int> live{0};
 
 namespace {
-struct StandIn {
-  int rank, numRanks;
-  std::atomic<int> looks{0}; ///< until it is ready
-};
 /// As ncclConfig_t begins.
 struct Config {
   size_t size;
@@ -26,7 +23,12 @@ struct Config {
   int blocking;
 };
 } // namespace
-static std::atomic<bool> someGoOn{false};
+std::atomic<bool> someGoOn{false};
+
+bool isToFail(const char *name, int rank) {
+  const char *fail = std::getenv("SCCL_STAND_IN_FAIL");
+  return fail && fail == name + (":" + std::to_string(rank));
+}
 
 static ncclResult_t say(const char *name, ncclComm_t comm) {
   auto *own = static_cast<StandIn *>(comm);
@@ -35,18 +37,22 @@ static ncclResult_t say(const char *name, ncclComm_t comm) {
 }
 
 SCCL_VENDOR_API ncclResult_t ncclGetVersion(int *version) {
-  *version = 22803;
+  const char *given = std::getenv("SCCL_STAND_IN_VERSION");
+  *version = given ? std::atoi(given) : 22803;
   return ncclSuccess;
 }
 SCCL_VENDOR_API ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
-  std::strcpy(id->internal, "stand-in");
+  static std::atomic<int> made{0};
+  std::snprintf(id->internal, sizeof(id->internal), "stand-in %d", ++made);
   return ncclSuccess;
 }
 static ncclResult_t make(ncclComm_t *comm, int numRanks, ncclUniqueId id,
                          int rank) {
-  if (std::strcmp(id.internal, "stand-in"))
+  if (std::strncmp(id.internal, "stand-in", 8))
     return ncclInvalidArgument;
-  *comm = new StandIn{rank, numRanks};
+  if (isToFail("ncclCommInitRank", rank))
+    return ncclSystemError;
+  *comm = new StandIn{rank, numRanks, joinStandIns(id.internal, rank)};
   ++live;
   return ncclSuccess;
 }
@@ -115,7 +121,9 @@ SCCL_VENDOR_API ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 SCCL_VENDOR_API ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
                                                    ncclResult_t *code) {
   auto *own = static_cast<StandIn *>(comm);
-  *code = own->looks > 0 && --own->looks > 0 ? ncclInProgress : ncclSuccess;
+  *code = own->looks > 0 && --own->looks > 0 ? ncclInProgress
+          : own->messages                    ? errorOfMessages(*own->messages)
+                                             : ncclSuccess;
   return ncclSuccess;
 }
 SCCL_VENDOR_API ncclResult_t ncclAllReduce(const void *, void *, size_t, int,
@@ -145,18 +153,6 @@ SCCL_VENDOR_API ncclResult_t ncclAllToAllv(const void *, const size_t *,
                                            ncclComm_t comm, void *) {
   return say("ncclAllToAllv", comm);
 }
-SCCL_VENDOR_API ncclResult_t ncclSend(const void *, size_t, int, int,
-                                      ncclComm_t comm, void *) {
-  return say("ncclSend", comm);
-}
-SCCL_VENDOR_API ncclResult_t ncclRecv(void *, size_t, int, int, ncclComm_t comm,
-                                      void *) {
-  return say("ncclRecv", comm);
-}
-SCCL_VENDOR_API ncclResult_t ncclGroupStart() { return ncclSuccess; }
-SCCL_VENDOR_API ncclResult_t ncclGroupEnd() {
-  return someGoOn ? ncclInProgress : ncclSuccess;
-}
 SCCL_VENDOR_API ncclResult_t ncclMemAlloc(void **memory, size_t bytes) {
   *memory = std::malloc(bytes);
   return ncclSuccess;
@@ -174,10 +170,15 @@ SCCL_VENDOR_API ncclResult_t ncclCommDeregister(ncclComm_t comm, void *) {
   return say("ncclCommDeregister", comm);
 }
 
+SCCL_VENDOR_API ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (auto *own = static_cast<StandIn *>(comm); own->messages)
+    abortMessages(own->messages);
+  return ncclCommDestroy(comm);
+}
+
 // What is never forwarded; programs are linked to it all the same.
 #define UNUSED(name)                                                           \
   SCCL_VENDOR_API ncclResult_t name() { return ncclInternalError; }
-UNUSED(ncclCommAbort)
 UNUSED(ncclCommInitRankScalable)
 UNUSED(ncclCommCuDevice)
 UNUSED(ncclAllGather)

@@ -113,6 +113,13 @@ public:
     captured = false;
     return {};
   }
+  /// Calls `call` with the stream of the driver that `stream` stands for, and
+  /// the device as the current one of this thread, for libraries of vendors.
+  virtual Status
+  withStream(void *stream,
+             llvm::function_ref<Status(void *driverStream)> call) {
+    return call(stream);
+  }
   /// Copies from the host, at once; does not wait for any stream of a launch,
   /// and is no part of any graph.
   virtual Status copyNow(void *to, const void *from, uint64_t bytes) = 0;

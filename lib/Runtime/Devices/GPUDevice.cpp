@@ -137,6 +137,12 @@ Status GPUDevice::isCaptured(void *stream, bool &captured) {
   return status;
 }
 
+Status GPUDevice::withStream(void *stream,
+                             llvm::function_ref<Status(void *)> call) {
+  CurrentContext current(*context);
+  return current.status().ok() ? call(streamOr(stream)) : current.status();
+}
+
 Status GPUDevice::copyNow(void *to, const void *from, uint64_t bytes) {
   CurrentContext current(*context);
   if (!current.status().ok())

@@ -68,6 +68,8 @@ public:
   Status begin(void *stream) override;
   Status end(void *stream) override;
   Status isCaptured(void *stream, bool &captured) override;
+  Status withStream(void *stream,
+                    llvm::function_ref<Status(void *)> call) override;
   Status fill(void *to, uint8_t byte, uint64_t bytes, void *stream) override;
   Status copyNow(void *to, const void *from, uint64_t bytes) override;
   Status launch(const DeviceFunction &function,

@@ -33,9 +33,12 @@ Status MessageCommunicator::create(const scclTransport &transport,
   if (!made)
     return group ? group->connect(status)
                  : MessageGroup::decline(transport, status);
-  if (status = made->group->connect(status); !status.ok())
+  bool hasStreams = StreamGroup::isOfInterest(config.device);
+  if (status = made->group->connect(status, hasStreams); !status.ok())
     return status;
   if (status = made->gatherByMessages(); !status.ok())
+    return status;
+  if (status = made->openStreams(config.device); !status.ok())
     return status;
   result = std::move(made);
   return {};
@@ -54,8 +57,29 @@ Status MessageCommunicator::gatherByMessages() {
   return {};
 }
 
+Status MessageCommunicator::openStreams(scclDeviceKind kind) {
+  if (!group->haveStreams())
+    return {};
+  return StreamGroup::open(group->bootstrap, rank(), kind,
+                           staging ? &staging->device() : nullptr, streams);
+}
+
+/// Where the group is out of use, ends what is under way in streams: others may
+/// never take part in it.
+void MessageCommunicator::leaveStreams() {
+  if (streams && group->isPoisoned())
+    streams->abort();
+}
+
+void MessageCommunicator::abort() {
+  group->abort();
+  if (streams)
+    streams->abort();
+}
+
 MessageCommunicator::~MessageCommunicator() {
   queue.reset();
+  leaveStreams();
   // Messages of a failed launch may still be under way. Asking the transport
   // may write them, to memory that its owner has freed.
   if (!group->isPoisoned()) {
@@ -100,16 +124,25 @@ Status MessageCommunicator::join(const std::shared_ptr<const LoadedPlan> &plan,
   if (queue)
     queue->awaitAll();
   if (!staging)
-    return MessagePlan::load(*group, engine, *group->device, plan, number,
-                             before, result);
-  Status status = attempt([&] {
+    return MessagePlan::load(*group, engine, /*streams=*/nullptr,
+                             *group->device, plan, number, before, result);
+  auto reserve = [&] {
     // A plan for other ranks has no layout of this one.
     if (!before.ok() || plan->view.manifest.ranks != numRanks())
       return before;
     return staging->reserve(plan->view.manifest, rank());
-  });
-  return MessagePlan::load(*group, engine, staging->device(), plan, number,
-                           status, result);
+  };
+  // All ranks have streams, or none has.
+  Status status = streams ? before : attempt(reserve);
+  status = MessagePlan::load(*group, engine, streams.get(), staging->device(),
+                             plan, number, status, result);
+  if (!status.ok() || !streams ||
+      static_cast<MessagePlan &>(*result).isStreamed())
+    return status;
+  status = group->bootstrap.agree(attempt(reserve));
+  if (!status.ok())
+    result.reset();
+  return status;
 }
 
 Status MessageCommunicator::launch(JoinedPlan &plan,
@@ -123,7 +156,10 @@ Status MessageCommunicator::launch(JoinedPlan &plan,
 Status MessageCommunicator::launchNow(JoinedPlan &plan,
                                       const LaunchRequest &request) {
   JoinedPlan::Flight flight;
+  auto &messages = static_cast<MessagePlan &>(plan);
   Status status = plan.check(request, flight);
+  if (messages.isStreamed())
+    return status.ok() ? enqueue(messages, flight) : status;
   if (status.ok() && staging)
     status = attempt([&] { return staging->checkStream(request.stream); });
   if (!status.ok()) {
@@ -138,11 +174,27 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
     // What stays in shared memory would not see it.
     if (status.ok())
       status = group->checkTransport();
-    return status.ok() ? execute(static_cast<MessagePlan &>(plan), flight)
-                       : status;
+    return status.ok() ? execute(messages, flight) : status;
   });
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
+  group->leave();
+  return status;
+}
+
+/// The same in the order of the stream; nobody waits for anything.
+Status MessageCommunicator::enqueue(MessagePlan &plan,
+                                    const JoinedPlan::Flight &flight) {
+  if (!group->enter())
+    return {scclErrorBusy, "another launch of this rank is in flight"};
+  Status status = attempt([&] {
+    Status status = engine.look();
+    return status.ok() && flight.request.count != 0 ? plan.enqueue(flight)
+                                                    : status;
+  });
+  if (!status.ok() && !group->isPoisoned())
+    group->raise(status);
+  leaveStreams();
   group->leave();
   return status;
 }
@@ -174,6 +226,9 @@ void MessageCommunicator::failNow(const Status &why) {
 }
 
 void MessageCommunicator::countFailure(const Status &why) {
+  // Ranks that launch in streams compare nothing.
+  if (streams)
+    return;
   if (queue)
     queue->awaitAll();
   failNow(why);
@@ -181,11 +236,16 @@ void MessageCommunicator::countFailure(const Status &why) {
 
 /// Reads what others have told; between launches.
 void MessageCommunicator::look() {
-  if (Status status = engine.look(); !status.ok() && !group->isPoisoned())
+  Status status = engine.look();
+  if (status.ok() && streams)
+    status = streams->poll();
+  if (!status.ok() && !group->isPoisoned())
     group->raise(status);
+  leaveStreams();
 }
 
 void MessageCommunicator::refresh() {
+  leaveStreams();
   if (group->isPoisoned() || !group->mayUseThisThread() || !group->enter())
     return;
   (void)attempt([&] {

@@ -10,6 +10,7 @@
 
 #include "HostStaging.h"
 #include "MessageEngine.h"
+#include "StreamGroup.h"
 
 #include "Runtime/LaunchQueue.h"
 #include "Runtime/Membership.h"
@@ -35,7 +36,7 @@ public:
   bool isInherited() const override;
   Status checkProcess() const override;
   void unmap() override {}
-  void abort() override { group->abort(); }
+  void abort() override;
   Status poison() const override { return group->poison(); }
   void refresh() override;
   void countFailure(const Status &why) override;
@@ -59,6 +60,9 @@ private:
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
   Status execute(MessagePlan &plan, JoinedPlan::Flight &flight);
+  Status enqueue(MessagePlan &plan, const JoinedPlan::Flight &flight);
+  Status openStreams(scclDeviceKind kind);
+  void leaveStreams();
   Status gatherByMessages();
   void failNow(const Status &why);
   void look();
@@ -66,6 +70,7 @@ private:
   std::unique_ptr<MessageGroup> group;
   MessageEngine engine;
   std::unique_ptr<HostStaging> staging; ///< null if buffers are on the host
+  std::unique_ptr<StreamGroup> streams; ///< null if no library sends
   std::unique_ptr<LaunchQueue> queue;   ///< null until it is needed
   std::vector<void *> blocks;           ///< of scclMemAlloc, on the host
 };

@@ -27,6 +27,7 @@ struct MessageHello {
   uint64_t machine;
   int32_t host;
   uint32_t numTags;
+  uint32_t hasStreams;
   double timeoutSeconds;
   char hostName[64];
   Outcome outcome;
@@ -113,7 +114,7 @@ Status MessageGroup::decline(const scclTransport &transport,
 }
 
 /// Finds out who the others are, and which of them share memory with this rank.
-Status MessageGroup::meet(const Status &arguments,
+Status MessageGroup::meet(const Status &arguments, bool hasStreams,
                           std::vector<unsigned> &here) {
   uint64_t machine = 0;
   Status status = attempt([&] {
@@ -126,6 +127,7 @@ Status MessageGroup::meet(const Status &arguments,
   });
   MessageHello hello = greet(transport, status);
   hello.machine = machine;
+  hello.hasStreams = hasStreams;
   Gathered<MessageHello> hellos(numRanks());
   if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
@@ -136,6 +138,7 @@ Status MessageGroup::meet(const Status &arguments,
   neighbours = 0;
   for (const MessageHello &other : hellos) {
     neighbours += other.machine == hello.machine;
+    someHaveStreams |= other.hasStreams != 0;
     if (other.rank == rank() || (other.machine == hello.machine &&
                                  other.host >= 0 && other.host == hello.host))
       here.push_back(other.rank);
@@ -161,9 +164,9 @@ Status MessageGroup::prepare() {
   return {};
 }
 
-Status MessageGroup::connect(const Status &arguments) {
+Status MessageGroup::connect(const Status &arguments, bool hasStreams) {
   std::vector<unsigned> here;
-  if (Status status = meet(arguments, here); !status.ok())
+  if (Status status = meet(arguments, hasStreams, here); !status.ok())
     return status;
   // Where there is no such memory, the transport will do.
   (void)SharedMessages::create(bootstrap, rank(), here, shared);

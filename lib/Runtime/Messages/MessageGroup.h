@@ -33,8 +33,8 @@ public:
   /// Closes the transport.
   ~MessageGroup();
   /// Collective. Joins the others, also if `arguments` is an error, which all
-  /// ranks get then.
-  Status connect(const Status &arguments);
+  /// ranks get then. `hasStreams`: a StreamGroup is of interest to this rank.
+  Status connect(const Status &arguments, bool hasStreams = false);
   /// Collective: in place of `connect`, tells the others why there is no group
   /// for this rank, and closes the transport. Returns `why`.
   static Status decline(const scclTransport &transport, const Status &why);
@@ -54,6 +54,8 @@ public:
   unsigned numRanks() const { return transport.numRanks; }
   /// Ranks that share the processor of this one.
   unsigned ranksHere() const { return neighbours; }
+  /// A StreamGroup is of interest to some rank.
+  bool haveStreams() const { return someHaveStreams; }
   /// Ranks that do not share memory with this one.
   unsigned numRemote() const;
   bool sharesMemory(unsigned peer) const {
@@ -153,7 +155,8 @@ private:
 
   Status prepare();
   Status listen();
-  Status meet(const Status &arguments, std::vector<unsigned> &here);
+  Status meet(const Status &arguments, bool hasStreams,
+              std::vector<unsigned> &here);
   void tell(unsigned peer, const Control &message);
   void tellAll(const Control &message);
   void tellOwed();
@@ -173,6 +176,7 @@ private:
 
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
+  bool someHaveStreams = false;
   unsigned underWay = 0; ///< messages of the transport, but what is heard
   unsigned idlePolls = 0;
   std::unique_ptr<SharedMessages> shared; ///< null: all goes through transport

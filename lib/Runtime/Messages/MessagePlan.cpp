@@ -22,7 +22,8 @@ namespace {
 struct MessagePlanHello {
   PlanHash plan;
   uint64_t budget;
-  uint64_t balance; ///< of all its tables, see MessageProgram
+  uint64_t balance;    ///< of all its tables, see MessageProgram
+  uint32_t isStreamed; ///< as far as this rank knows
   Outcome outcome;
 };
 } // namespace
@@ -32,20 +33,18 @@ static constexpr unsigned window = 8;
 static constexpr uint64_t alignment = 64;
 
 MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
-                         const Device &callers,
+                         StreamGroup *streams, const Device &callers,
                          std::shared_ptr<const LoadedPlan> plan,
                          unsigned number)
     : JoinedPlan(std::move(plan), *group.device, callers, group.rank(),
                  group.numRanks(), number),
-      group(group), engine(engine) {}
+      group(group), engine(engine), streams(streams) {}
 
 /// Compares the plans of all ranks, and how it went for them.
 static Status agree(const MessageGroup &group, const LoadedPlan *plan,
-                    uint64_t budget, uint64_t balance, const Status &status) {
-  MessagePlanHello hello = {};
+                    MessagePlanHello hello, const Status &status,
+                    bool &areStreamed) {
   hello.plan = hashOf(plan);
-  hello.budget = budget;
-  hello.balance = balance;
   hello.outcome = Outcome(status);
   Gathered<MessagePlanHello> hellos(group.numRanks());
   if (Status gathered = group.bootstrap.gather(hello, hellos); !gathered.ok())
@@ -61,8 +60,11 @@ static Status agree(const MessageGroup &group, const LoadedPlan *plan,
   if (Status agreed = group.bootstrap.agree(status, hellos); !agreed.ok())
     return agreed;
   uint64_t sum = 0;
-  for (const MessagePlanHello &other : hellos)
+  areStreamed = true;
+  for (const MessagePlanHello &other : hellos) {
     sum += other.balance;
+    areStreamed &= other.isStreamed != 0;
+  }
   if (sum != 0)
     return {scclErrorInvalidPlan,
             "the tables of messages have other messages, or other rounds, at "
@@ -71,19 +73,22 @@ static Status agree(const MessageGroup &group, const LoadedPlan *plan,
 }
 
 Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
-                         const Device &callers,
+                         StreamGroup *streams, const Device &callers,
                          std::shared_ptr<const LoadedPlan> plan,
                          unsigned number, const Status &before,
                          std::unique_ptr<JoinedPlan> &result) {
   std::unique_ptr<MessagePlan> made;
   Status status = attempt([&] {
     if (before.ok())
-      made.reset(new MessagePlan(group, engine, callers, plan, number));
+      made.reset(
+          new MessagePlan(group, engine, streams, callers, plan, number));
     return before;
   });
+  bool areStreamed = false;
   if (!made)
-    return agree(group, plan.get(), memoryBudget(group.config, *group.device),
-                 /*balance=*/0, status);
+    return agree(group, plan.get(),
+                 {{}, memoryBudget(group.config, *group.device), 0, 0, {}},
+                 status, areStreamed);
   if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
@@ -91,13 +96,21 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
 }
 
 Status MessagePlan::loadAgain() const {
-  return agree(group, plan.get(), budget, balance(), {});
+  bool areStreamed = false;
+  return agree(group, plan.get(), {{}, budget, balance(), isStreamed(), {}}, {},
+               areStreamed);
 }
 
 Status MessagePlan::connect() {
   budget = memoryBudget(group.config, *group.device);
   Status status = attempt([&] { return prepare(); });
-  return agree(group, plan.get(), budget, balance(), status);
+  bool areStreamed = false;
+  Status agreed =
+      agree(group, plan.get(), {{}, budget, balance(), isStreamed(), {}},
+            status, areStreamed);
+  if (!areStreamed)
+    stream.reset();
+  return agreed;
 }
 
 /// Each table counts in its own way: what one has too many, another lacks.
@@ -135,7 +148,18 @@ Status MessagePlan::prepare() {
   }
   choices.resolve(manifest, programs, group.device->target(),
                   /*isOneProcess=*/false);
+  if (Status status = prepareStream(); !status.ok() || stream)
+    return status;
   return growScratch(neededBytes());
+}
+
+/// Gets ready for streams, if there are any and the plan is for them.
+Status MessagePlan::prepareStream() {
+  if (!streams)
+    return {};
+  Status status = StreamPlan::load(*plan, rank, number, messages, *streams,
+                                   group.config, stream);
+  return streams->isRequired() ? status : Status();
 }
 
 /// Makes scratch memory that has `bytes` bytes; nothing is in it.

@@ -9,6 +9,7 @@
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGEPLAN_H
 
 #include "MessageEngine.h"
+#include "StreamPlan.h"
 
 #include "Runtime/JoinedPlan.h"
 
@@ -21,14 +22,20 @@ class MessagePlan : public JoinedPlan {
 public:
   /// Collective. `number` tells the plans of a communicator apart. Fails on all
   /// ranks if it fails on one, or if `before` is an error; then `plan` may be
-  /// null.
+  /// null. With `streams` it is executed in the order of streams if all ranks
+  /// can; that they cannot is an error if that is required.
   static Status load(MessageGroup &group, MessageEngine &engine,
-                     const Device &callers,
+                     StreamGroup *streams, const Device &callers,
                      std::shared_ptr<const LoadedPlan> plan, unsigned number,
                      const Status &before, std::unique_ptr<JoinedPlan> &result);
 
   Status loadAgain() const override;
-  uint64_t ownBytes() const override { return scratchSize; }
+  uint64_t ownBytes() const override {
+    return scratchSize + (stream ? stream->ownBytes() : 0);
+  }
+  /// Launches are enqueued, by `enqueue` in place of `execute`.
+  bool isStreamed() const { return stream != nullptr; }
+  Status enqueue(const Flight &flight) { return stream->launch(flight); }
   /// Collective; see scclLaunch. Buffers are on the host. Nothing else may be
   /// in flight.
   Status execute(Flight &flight);
@@ -36,9 +43,11 @@ public:
   ~MessagePlan() override;
 
 private:
-  MessagePlan(MessageGroup &group, MessageEngine &engine, const Device &callers,
-              std::shared_ptr<const LoadedPlan> plan, unsigned number);
+  MessagePlan(MessageGroup &group, MessageEngine &engine, StreamGroup *streams,
+              const Device &callers, std::shared_ptr<const LoadedPlan> plan,
+              unsigned number);
   Status connect();
+  Status prepareStream();
   uint64_t balance() const;
   Status prepare();
   Status readTables();
@@ -57,7 +66,9 @@ private:
 
   MessageGroup &group;
   MessageEngine &engine;
+  StreamGroup *const streams;           ///< or null
   std::vector<MessageProgram> messages; ///< by set of tables
+  std::unique_ptr<StreamPlan> stream;   ///< null if hosts exchange messages
   struct Free {
     void operator()(char *memory) const { std::free(memory); }
   };

@@ -24,10 +24,6 @@ static Status damaged(const std::string &what) {
   return {scclErrorInvalidPlan, "a table of messages " + what};
 }
 
-static bool isMessage(const MessageRow &row) {
-  return row.kind == MessageRow::Send || row.kind == MessageRow::Receive;
-}
-
 /// What is wrong with a row, or null.
 static const char *findMistake(const MessageRow &row, unsigned index,
                                const MessageHeader &header,

@@ -153,11 +153,11 @@ struct State {
   std::set<std::shared_ptr<Event>> events;
   /// The null streams of devices, in this process.
   int nullOwner = 0;
-  Stream *nulls[8] = {};
+  Stream *nulls[16] = {};
   std::atomic<unsigned> captures = 0; ///< under way
   std::atomic<unsigned> grid = 0;     ///< blocks of the last launch
   std::set<std::pair<int, int>> peers;
-  Context contexts[8];
+  Context contexts[16];
 };
 struct Handle {
   int64_t pid, fd;

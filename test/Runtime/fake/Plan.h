@@ -8,6 +8,7 @@
 #ifndef SCCL_TEST_RUNTIME_FAKE_PLAN_H
 #define SCCL_TEST_RUNTIME_FAKE_PLAN_H
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Plan/Plan.h"
 
 namespace fake {
@@ -56,6 +57,24 @@ inline std::string asGPUPlan(llvm::StringRef bytes, bool isCUDA,
       kernel.virtualSymbol = virtualSymbolOf(kernel, changed.manifest.ranks);
   }
   auto written = sccl::plan::serialize(changed);
+  return written ? *written : "";
+}
+
+/// A plan for ranks that exchange messages, with its code for the host once
+/// more, as code for messages on a GPU. Empty if `bytes` is no plan.
+inline std::string withMessageCode(llvm::StringRef bytes, bool isCUDA) {
+  auto read = sccl::plan::readPlan(bytes);
+  if (!read)
+    return "";
+  std::vector<sccl::plan::KernelInfo> &kernels = read->manifest.kernels;
+  for (size_t i = 0, count = kernels.size(); i < count; ++i) {
+    sccl::plan::KernelInfo kernel = kernels[i];
+    kernel.target =
+        std::string(sccl::messageChipPrefix) + (isCUDA ? "sm_90" : "gfx942");
+    kernel.format = isCUDA ? "cubin" : "hsaco";
+    kernels.push_back(kernel);
+  }
+  auto written = sccl::plan::serialize(*read);
   return written ? *written : "";
 }
 

@@ -1,0 +1,178 @@
+//===- GPURoundFaultTest.cpp - Which way messages of GPUs go --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPURounds.h"
+
+using namespace sccl;
+
+/// A sum of two ranks, and whether it has passed through memory of the hosts,
+/// which takes copies to the devices and from them.
+int Rounds::expectWay(bool isByHosts, const Ranks &ranks) const {
+  constexpr size_t count = 1000;
+  return onRanks(ranks, count, count, [&](const RankEnd &end, RoundRank &rank) {
+    int failed = rank.put(rank.send, inputOf<float>(end.rank, count));
+    meet(end);
+    unsigned before = copies();
+    meet(end);
+    failed += check(!rank.launch(rank.send, rank.recv, count), "launch") +
+              check(!rank.streams.wait(), "wait");
+    meet(end);
+    failed += check((copies() != before) == isByHosts, "way");
+    meet(end);
+    return failed + rank.expect(rank.recv, sumOf<float>(2, count), "sum");
+  });
+}
+
+TEST_P(Rounds, GoByTheLibraryIfAllRanksHaveIt) {
+  EXPECT_EQ(0, expectWay(false));
+  Setting wish("SCCL_TRANSPORT", fake.isCUDA ? "nccl" : "rccl");
+  EXPECT_EQ(0, expectWay(false));
+}
+
+TEST_P(Rounds, GoByHostsWhereNothingElseWorks) {
+  Ranks ranks;
+  ranks.hasCode = false;
+  EXPECT_EQ(0, expectWay(true, ranks));
+  // Ranks of one GPU.
+  ranks = {};
+  ranks.device = [](unsigned) { return 1; };
+  EXPECT_EQ(0, expectWay(true, ranks));
+  for (auto [name, value] : {std::pair("SCCL_TRANSPORT", "staging"),
+                             {"SCCL_STAND_IN_FAIL", "ncclCommInitRank:1"}}) {
+    Setting setting(name, value);
+    EXPECT_EQ(0, expectWay(true)) << name;
+  }
+  // Under another name: what is good is not asked twice for its version.
+  Setting version("SCCL_STAND_IN_VERSION", "20906");
+  for (const char *name : {"none", "/nowhere/libnccl.so",
+                           SCCL_TEST_FAKES "/../../Vendor/lib/libnccl.so.2"}) {
+    Setting other("SCCL_NCCL_LIBRARY", name);
+    EXPECT_EQ(0, expectWay(true)) << name;
+  }
+}
+
+TEST_P(Rounds, WhatWasAskedForByNameIsThereOrAnError) {
+  std::string name = fake.isCUDA ? "nccl" : "rccl";
+  Setting wish("SCCL_TRANSPORT", name);
+  std::string prefix = "SCCL_TRANSPORT is " + name + ", and cannot be used: ";
+  Ranks ranks;
+  ranks.hasCode = false;
+  expectNoWay(scclErrorUnsupported, "the plan has no code for messages on",
+              ranks);
+  ranks = {};
+  ranks.device = [](unsigned) { return 1; };
+  expectNoWay(scclErrorUnsupported, prefix + "rank 0 and rank 1 share a GPU",
+              ranks);
+  {
+    Setting fails("SCCL_STAND_IN_FAIL", "ncclCommInitRank:1");
+    expectNoWay(scclErrorSystem, "ncclCommInitRank failed");
+  }
+  {
+    Setting other("SCCL_NCCL_LIBRARY", "libm.so.6");
+    expectNoWay(scclErrorUnsupported,
+                prefix + "rank 0: libm.so.6 cannot be used: it has no function "
+                         "ncclGetVersion");
+  }
+  {
+    Setting other("SCCL_NCCL_LIBRARY",
+                  SCCL_TEST_FAKES "/../../Vendor/lib/./libnccl.so.2");
+    Setting version("SCCL_STAND_IN_VERSION", "20906");
+    expectNoWay(scclErrorUnsupported,
+                "has version 2.9.6, and 2.10.0 is needed");
+  }
+  Setting other("SCCL_TRANSPORT", fake.isCUDA ? "rccl" : "nccl");
+  expectNoWay(scclErrorUnsupported, "rank 0: its GPU is not one for");
+}
+
+TEST_P(Rounds, NobodyAsksForWhatThereIsNot) {
+  Setting wish("SCCL_TRANSPORT", "carrier pigeons");
+  expectNoWay(scclErrorInvalidArgument,
+              "SCCL_TRANSPORT is 'carrier pigeons', expected nccl, rccl or "
+              "staging");
+}
+
+TEST_P(Rounds, RanksWithoutAGPUAreInNobodysWay) {
+  Ranks ranks;
+  ranks.hasGPU = [](unsigned rank) { return rank == 0; };
+  auto launch = [&](const RankEnd &end, RoundRank &rank) {
+    return rank.put(rank.send, inputOf<float>(end.rank, 100)) +
+           check(!scclLaunch(rank.member.comm, rank.member.plan, rank.send,
+                             rank.recv, 100, scclFloat32, scclSum, nullptr),
+                 "launch") +
+           rank.expect(rank.recv, sumOf<float>(2, 100), "sum");
+  };
+  EXPECT_EQ(0, onRanks(ranks, 100, 100, launch));
+  Setting wish("SCCL_TRANSPORT", fake.isCUDA ? "nccl" : "rccl");
+  expectNoWay(scclErrorUnsupported,
+              "rank 1: its buffers are in memory of the host", ranks);
+}
+
+//===----------------------------------------------------------------------===//
+// What goes wrong
+//===----------------------------------------------------------------------===//
+
+/// Waits until `rank` has an error, whose stream ends then.
+static int expectError(RoundRank &rank, const std::string &message) {
+  secondsToError(rank.member.comm);
+  return check(scclCommGetError(rank.member.comm) != scclSuccess &&
+                   messageHas(message),
+               message) +
+         check(!rank.streams.wait(), "wait");
+}
+
+TEST_P(Rounds, AnErrorOfTheLibraryIsOneForAllRanks) {
+  EXPECT_EQ(0, onRanks({}, 100, 100, [&](const RankEnd &end, RoundRank &rank) {
+              meet(end);
+              Setting fails("SCCL_STAND_IN_FAIL", "ncclSend:1");
+              meet(end);
+              scclResult result = rank.launch(rank.send, rank.recv, 100);
+              int failed = end.rank == 1 ? check(result == scclErrorSystem &&
+                                                     messageHas("ncclSend"),
+                                                 "launch")
+                                         : check(!result, "launch");
+              failed += expectError(rank, "ncclSend failed");
+              meet(end);
+              return failed;
+            }));
+}
+
+TEST_P(Rounds, ARankThatAbortsEndsTheStreamsOfOthers) {
+  EXPECT_EQ(0, onRanks({}, 100, 100, [&](const RankEnd &end, RoundRank &rank) {
+              int failed = 0;
+              if (end.rank == 0)
+                failed +=
+                    check(!rank.launch(rank.send, rank.recv, 100), "launch") +
+                    check(rank.streams.isBusy(), "waits");
+              meet(end);
+              if (end.rank == 1)
+                failed += check(!scclCommAbort(rank.member.comm), "abort");
+              return failed + expectError(rank, "rank 1 has aborted");
+            }));
+}
+
+TEST_P(Rounds, OfOtherLengthsAreAnErrorOfTheStream) {
+  EXPECT_EQ(0, onRanks({}, 100, 100, [&](const RankEnd &end, RoundRank &rank) {
+              int failed =
+                  check(!rank.launch(rank.send, rank.recv, 50 + 50 * end.rank),
+                        "launch");
+              return failed + expectError(rank, "a message in a stream failed");
+            }));
+}
+
+TEST_P(Rounds, ABufferOfTheHostIsRefusedAndIsNoCall) {
+  EXPECT_EQ(0, onRanks({}, 100, 100, [&](const RankEnd &end, RoundRank &rank) {
+              std::vector<float> host(100);
+              int failed = rank.put(rank.send, inputOf<float>(end.rank, 100));
+              if (end.rank == 0)
+                failed += check(rank.launch(host.data(), rank.recv, 100) ==
+                                    scclErrorInvalidArgument,
+                                "memory of the host");
+              return failed +
+                     check(!rank.launch(rank.send, rank.recv, 100), "launch") +
+                     rank.expect(rank.recv, sumOf<float>(2, 100), "sum");
+            }));
+}

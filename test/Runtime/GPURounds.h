@@ -1,0 +1,147 @@
+//===- GPURounds.h - Messages in the order of streams -----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// NCCL and RCCL are the stand-in of test/Vendor, drivers those of fake/, and
+// kernels code for the host: what a GPU would do is done by threads of streams.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TEST_RUNTIME_GPUROUNDS_H
+#define SCCL_TEST_RUNTIME_GPUROUNDS_H
+
+#include "GPUStreams.h"
+#include "MessageTesting.h"
+
+#include <functional>
+
+namespace sccl {
+/// Where the ranks of a test are, and what they have.
+struct Ranks {
+  unsigned count = 2;
+  const char *plan = pairReduce;
+  size_t scratchBytes = 4 << 20;
+  double timeoutSeconds = 20;
+  bool hasCode = true; ///< the plan, for GPUs
+  std::function<int(unsigned)> device = [](unsigned rank) { return rank; };
+  std::function<bool(unsigned)> hasGPU = [](unsigned) { return true; };
+};
+
+/// A rank with buffers on its GPU, of so many elements of 4 bytes.
+struct RoundRank {
+  Member member;
+  Streams streams;
+  void *send = nullptr, *recv = nullptr;
+
+  RoundRank(const Fake &fake, const RankEnd &end) : streams(fake, end.rank) {}
+  scclResult launch(const void *from, void *to, size_t count,
+                    scclDataType type = scclFloat32) {
+    return scclLaunch(member.comm, member.plan, from, to, count, type, scclSum,
+                      streams.stream);
+  }
+  template <typename T> int put(void *to, const std::vector<T> &values) {
+    return check(
+        !scclMemCopy(member.comm, to, values.data(), values.size() * sizeof(T)),
+        "copy to the device");
+  }
+  template <typename T>
+  int expect(const void *from, const std::vector<T> &values,
+             const std::string &what) {
+    std::vector<T> found(values.size());
+    return check(!streams.wait() &&
+                     !scclMemCopy(member.comm, found.data(), from,
+                                  found.size() * sizeof(T)) &&
+                     found == values,
+                 what);
+  }
+};
+
+class Rounds : public EitherGPU {
+protected:
+  Rounds()
+      : devices("SCCL_FAKE_DEVICES", "16"),
+        library("SCCL_NCCL_LIBRARY", SCCL_TEST_STAND_IN) {}
+
+  scclResult join(RoundRank &rank, LoopNetwork &network, const RankEnd &end,
+                  const Ranks &ranks) const {
+    std::string bytes = readFile(ranks.plan);
+    if (ranks.hasCode)
+      bytes = fake::withMessageCode(bytes, fake.isCUDA);
+    if (scclResult result =
+            scclPlanLoadMemory(bytes.data(), bytes.size(), &rank.member.plan))
+      return result;
+    scclConfig config = SCCL_CONFIG_INITIALIZER;
+    if (ranks.hasGPU(end.rank)) {
+      config.device = kind;
+      config.deviceIndex = ranks.device(end.rank);
+    }
+    config.timeoutSeconds = ranks.timeoutSeconds;
+    config.scratchBytes = ranks.scratchBytes;
+    scclTransport transport = network.transport(end);
+    scclResult result =
+        scclCommInitTransport(&transport, &config, &rank.member.comm);
+    return result ? result : scclCommLoad(rank.member.comm, rank.member.plan);
+  }
+
+  using Body = std::function<int(const RankEnd &, RoundRank &)>;
+  /// What `body` returns for all ranks, with buffers of so many elements.
+  int onRanks(const Ranks &ranks, size_t sends, size_t receives,
+              const Body &body) const {
+    LoopNetwork network;
+    return runRanks(ranks.count, RanksAs::Threads, [&](const RankEnd &end) {
+      RoundRank rank(fake, end);
+      if (check(!join(rank, network, end, ranks) &&
+                    !scclMemAlloc(rank.member.comm, sends * 4, &rank.send) &&
+                    !scclMemAlloc(rank.member.comm, receives * 4, &rank.recv),
+                "join"))
+        return 1;
+      int failed = body(end, rank);
+      failed += check(!rank.streams.wait(), "wait");
+      meet(end);
+      return failed;
+    });
+  }
+  int expectWay(bool isByHosts, const Ranks &ranks = {}) const;
+  /// All ranks fail to join with `code` and `message`.
+  void expectNoWay(scclResult code, const std::string &message,
+                   const Ranks &ranks = {}) {
+    LoopNetwork network;
+    EXPECT_EQ(0,
+              runRanks(ranks.count, RanksAs::Threads, [&](const RankEnd &end) {
+                RoundRank rank(fake, end);
+                return check(join(rank, network, end, ranks) == code &&
+                                 messageHas(message),
+                             message);
+              }));
+  }
+  /// Copies to the device and from it, by which hosts would exchange messages.
+  unsigned copies() const {
+    return fake.calls("cuMemcpyAsync", "hipMemcpyAsync");
+  }
+  Setting devices, library;
+};
+
+/// Of rank `rank`; sums of floats are exact.
+template <typename T> std::vector<T> inputOf(unsigned rank, size_t n) {
+  std::vector<T> values(n);
+  for (size_t i = 0; i < n; ++i)
+    values[i] = T((i * 7 + rank * 13) % 1021);
+  return values;
+}
+
+template <typename T> std::vector<T> sumOf(unsigned ranks, size_t n) {
+  std::vector<T> sum(n);
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    std::vector<T> values = inputOf<T>(rank, n);
+    for (size_t i = 0; i < n; ++i)
+      sum[i] += values[i];
+  }
+  return sum;
+}
+
+} // namespace sccl
+
+#endif // SCCL_TEST_RUNTIME_GPUROUNDS_H
