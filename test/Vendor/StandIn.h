@@ -15,7 +15,7 @@
 #include <string>
 
 /// Of ranks of this process whose messages meet. Defined where they do.
-struct StandInWorld;
+struct StandInMeeting;
 struct StandInMessages;
 
 struct StandIn {

@@ -49,13 +49,13 @@ struct Exchange {
 };
 } // namespace
 
-struct StandInWorld {
+struct StandInMeeting {
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::pair<int, int>, std::deque<Letter *>> ways; ///< from, to
 };
 struct StandInMessages {
-  std::shared_ptr<StandInWorld> world;
+  std::shared_ptr<StandInMeeting> world;
   int rank;
   std::atomic<bool> isAborted{false};
   std::atomic<int> error{0};
@@ -67,11 +67,11 @@ struct StandInMessages {
 
 std::shared_ptr<StandInMessages> joinStandIns(const std::string &id, int rank) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<StandInWorld>> worlds;
+  static std::map<std::string, std::weak_ptr<StandInMeeting>> worlds;
   std::lock_guard lock(mutex);
-  std::shared_ptr<StandInWorld> world = worlds[id].lock();
+  std::shared_ptr<StandInMeeting> world = worlds[id].lock();
   if (!world)
-    worlds[id] = world = std::make_shared<StandInWorld>();
+    worlds[id] = world = std::make_shared<StandInMeeting>();
   auto made = std::make_shared<StandInMessages>();
   made->world = world;
   made->rank = rank;

@@ -69,6 +69,8 @@ inline std::string withMessageCode(llvm::StringRef bytes, bool isCUDA) {
   std::vector<sccl::plan::KernelInfo> &kernels = read->manifest.kernels;
   for (size_t i = 0, count = kernels.size(); i < count; ++i) {
     sccl::plan::KernelInfo kernel = kernels[i];
+    if (kernel.target != sccl::messageTarget)
+      continue;
     kernel.target =
         std::string(sccl::messageChipPrefix) + (isCUDA ? "sm_90" : "gfx942");
     kernel.format = isCUDA ? "cubin" : "hsaco";
