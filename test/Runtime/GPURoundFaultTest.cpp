@@ -111,6 +111,29 @@ TEST_P(Rounds, RanksWithoutAGPUAreInNobodysWay) {
               "rank 1: its buffers are in memory of the host", ranks);
 }
 
+TEST_P(Rounds, GPUsOfTwoVendorsHaveNoLibraryTogether) {
+  Fake other(fake.isCUDA ? scclDeviceHIP : scclDeviceCUDA);
+  Ranks ranks;
+  ranks.isMixed = true;
+  setenv("SCCL_TRANSPORT", fake.isCUDA ? "nccl" : "rccl", 1);
+  expectNoWay(scclErrorUnsupported, "rank 1: its GPU is not one for", ranks);
+  unsetenv("SCCL_TRANSPORT");
+  auto launch = [&](const RankEnd &end, RoundRank &rank) {
+    int failed = rank.put(rank.send, inputOf<float>(end.rank, 100));
+    meet(end);
+    unsigned before = copies();
+    meet(end);
+    failed += check(!scclLaunch(rank.member.comm, rank.member.plan, rank.send,
+                                rank.recv, 100, scclFloat32, scclSum, nullptr),
+                    "launch");
+    meet(end);
+    return failed + check(copies() != before, "by way of the hosts") +
+           rank.expect(rank.recv, sumOf<float>(2, 100), "sum");
+  };
+  EXPECT_EQ(0, onRanks(ranks, 100, 100, launch));
+  EXPECT_EQ(other.live(), 0u);
+}
+
 //===----------------------------------------------------------------------===//
 // What goes wrong
 //===----------------------------------------------------------------------===//

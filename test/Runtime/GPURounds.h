@@ -28,6 +28,7 @@ struct Ranks {
   bool hasCode = true; ///< the plan, for GPUs
   std::function<int(unsigned)> device = [](unsigned rank) { return rank; };
   std::function<bool(unsigned)> hasGPU = [](unsigned) { return true; };
+  bool isMixed = false; ///< rank 1 has a GPU of the other vendor
 };
 
 /// A rank with buffers on its GPU, of so many elements of 4 bytes.
@@ -70,12 +71,16 @@ protected:
     std::string bytes = readFile(ranks.plan);
     if (ranks.hasCode)
       bytes = fake::withMessageCode(bytes, fake.isCUDA);
+    if (ranks.isMixed)
+      bytes = fake::withMessageCode(bytes, !fake.isCUDA);
     if (scclResult result =
             scclPlanLoadMemory(bytes.data(), bytes.size(), &rank.member.plan))
       return result;
     scclConfig config = SCCL_CONFIG_INITIALIZER;
     if (ranks.hasGPU(end.rank)) {
       config.device = kind;
+      if (ranks.isMixed && end.rank == 1)
+        config.device = kind == scclDeviceCUDA ? scclDeviceHIP : scclDeviceCUDA;
       config.deviceIndex = ranks.device(end.rank);
     }
     config.timeoutSeconds = ranks.timeoutSeconds;

@@ -16,6 +16,7 @@ namespace {
 /// What ranks tell each other to find a way that all can go.
 struct Offer {
   StreamGroup::Wish wish;
+  int32_t kind;    ///< a scclDeviceKind
   int32_t version; ///< of the library
   uint64_t machine;
   char device[32]; ///< tells those of a machine apart
@@ -73,6 +74,8 @@ static std::string findObstacle(const Gathered<Offer> &offers) {
   // Patches of a version understand each other.
   constexpr int patches = 100;
   for (unsigned rank = 0; rank < offers.size(); ++rank) {
+    if (offers[rank].kind != offers[0].kind)
+      return nameOf(rank) + " has a GPU of another vendor than " + nameOf(0);
     if (offers[rank].version / patches != offers[0].version / patches)
       return nameOf(rank) + " has version " +
              std::to_string(offers[rank].version) + " of the library, and " +
@@ -115,6 +118,7 @@ Status StreamGroup::open(const Bootstrap &bootstrap, unsigned rank,
   const NcclLibrary *library = nullptr;
   Offer offer = {};
   offer.wish = wish();
+  offer.kind = int32_t(kind);
   Status status = attempt([&]() -> Status {
     if (Status found = findLibrary(offer.wish, kind, device, library);
         !found.ok())
