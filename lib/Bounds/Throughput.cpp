@@ -89,22 +89,28 @@ private:
 // Cuts
 //===----------------------------------------------------------------------===//
 
-static std::vector<unsigned> allRanks(const Topology &topology) {
-  std::vector<unsigned> ranks(topology.numRanks());
+static std::vector<unsigned> firstRanks(unsigned count) {
+  std::vector<unsigned> ranks(count);
   std::iota(ranks.begin(), ranks.end(), 0u);
   return ranks;
 }
 
-/// One rank of each orbit: cuts from the others would be images of cuts from
-/// these. All ranks where it is quicker to look at them than to find orbits.
-static std::vector<unsigned> sinksOf(const Topology &topology,
+static std::vector<unsigned> allRanks(const Topology &topology) {
+  return firstRanks(topology.numRanks());
+}
+
+/// One rank of each orbit of the first `count`: cuts from the others would be
+/// images of cuts from these. All where it is quicker to look at them than to
+/// find orbits.
+static std::vector<unsigned> sinksOf(const Topology &topology, unsigned count,
                                      std::optional<unsigned> root) {
   if (topology.links().size() > tuned::mostOrbitLinks())
-    return allRanks(topology);
+    return firstRanks(count);
   std::vector<unsigned> orbits =
       rankOrbits(automorphismGenerators(topology, root), topology.numRanks());
   std::sort(orbits.begin(), orbits.end());
   orbits.erase(std::unique(orbits.begin(), orbits.end()), orbits.end());
+  std::erase_if(orbits, [count](unsigned rank) { return rank >= count; });
   return orbits;
 }
 
@@ -134,27 +140,30 @@ static void addCut(BestBound &best, const CutQuestion &question,
     best.add(backward ? reversed(*cut, topology.numRanks()) : *cut);
 }
 
-static void addCuts(BestBound &best) {
+/// Cuts for `asked`, whose ranks are the first of the topology.
+static void addCuts(BestBound &best, const Collective &asked) {
   const Topology &topology = best.topology;
-  unsigned root = best.collective.root();
-  std::vector<unsigned> all = allRanks(topology);
-  switch (best.collective.kind()) {
+  unsigned root = asked.root(), ranks = asked.numRanks();
+  std::vector<unsigned> all = firstRanks(ranks);
+  switch (asked.kind()) {
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:
-    return addCut(best,
-                  {CutDemand::PerRank, all, sinksOf(topology, std::nullopt)},
-                  best.collective.combining());
+    return addCut(
+        best, {CutDemand::PerRank, all, sinksOf(topology, ranks, std::nullopt)},
+        asked.combining());
   case CollectiveKind::Gather:
   case CollectiveKind::Scatter:
     return addCut(best, {CutDemand::PerRank, all, {root}},
-                  best.collective.kind() == CollectiveKind::Scatter);
+                  asked.kind() == CollectiveKind::Scatter);
   case CollectiveKind::Broadcast:
   case CollectiveKind::Reduce:
-    return addCut(best, {CutDemand::Once, {root}, sinksOf(topology, root)},
-                  best.collective.combining());
+    return addCut(best,
+                  {CutDemand::Once, {root}, sinksOf(topology, ranks, root)},
+                  asked.combining());
   case CollectiveKind::AllReduce:
     for (bool backward : {false, true})
-      addCut(best, {CutDemand::Once, {0}, sinksOf(topology, 0)}, backward);
+      addCut(best, {CutDemand::Once, {0}, sinksOf(topology, ranks, 0)},
+             backward);
     return;
   case CollectiveKind::AllToAll:
   case CollectiveKind::Custom:
@@ -244,14 +253,14 @@ componentsAbove(const Topology &topology, unsigned bandwidth) {
 /// A price of 1 on all links between boxes, which says that a reduction to all
 /// ranks takes many sends between boxes, too. What a box is, bandwidths say:
 /// ranks joined by links of more than `bandwidth`. Nothing if that is none, or
-/// all in one.
+/// all in one. `all` are those that take part.
 static std::optional<PriceProof> gossipOfBoxes(const Topology &topology,
+                                               const std::vector<unsigned> &all,
                                                unsigned bandwidth) {
   auto components = componentsAbove(topology, bandwidth);
   if (components.size() == 1 || components.size() == topology.numRanks())
     return std::nullopt;
   std::vector<unsigned> boxOf(topology.numRanks());
-  std::vector<unsigned> all = allRanks(topology);
   PriceProof proof;
   CommodityProof commodity{all, all, 1, {}};
   for (const auto &[first, ranks] : components) {
@@ -319,13 +328,14 @@ static PriceProof pricesOnOneClass(const Topology &topology) {
   return proof;
 }
 
-static void addGossipOfBoxes(BestBound &best) {
+static void addGossipOfBoxes(BestBound &best,
+                             const std::vector<unsigned> &all) {
   const Topology &topology = best.topology;
   std::set<unsigned> bandwidths;
   for (unsigned link = 0; link < topology.links().size(); ++link)
     bandwidths.insert(topology.capacity(link));
   for (unsigned bandwidth : bandwidths)
-    if (auto proof = gossipOfBoxes(topology, bandwidth))
+    if (auto proof = gossipOfBoxes(topology, all, bandwidth))
       best.add(std::move(*proof));
 }
 
@@ -375,9 +385,15 @@ static Result<LowerBound> bySwitches(const Topology &topology,
   Result<SwitchQuestion> question = questionOnGraph(topology, collective);
   if (!question)
     return Error{question.error()};
-  Result<LowerBound> found =
-      throughputBound(question->graph, question->collective,
-                      SwitchQuestion::optionsFor(options));
+  LowerBoundOptions there = SwitchQuestion::optionsFor(options);
+  BestBound best(question->graph, question->collective, there);
+  addCuts(best, collective);
+  if (collective.kind() == CollectiveKind::AllReduce)
+    addGossipOfBoxes(best, firstRanks(collective.numRanks()));
+  there.timeoutSeconds = best.deadline.remainingLimit();
+  if (!best.reaches(options.target))
+    best.add(throughputBound(question->graph, question->collective, there));
+  Result<LowerBound> found = best.take();
   if (!found)
     return found;
   return question->boundFor(std::move(*found), topology, collective,
@@ -403,11 +419,11 @@ Result<LowerBound> sccl::throughputBound(const Topology &topology,
   if (!topology.switches().empty())
     return bySwitches(topology, collective, options);
   BestBound best(topology, collective, options);
-  addCuts(best);
+  addCuts(best, collective);
   if (!best.reaches(options.target) &&
       !isDecidedByCuts(topology, collective.kind())) {
     if (collective.kind() == CollectiveKind::AllReduce)
-      addGossipOfBoxes(best);
+      addGossipOfBoxes(best, allRanks(topology));
     // Of hundreds of ranks; of few, the program says more.
     if (collective.kind() == CollectiveKind::AllToAll &&
         isTooLarge(topology, topology.numRanks()) && !hasEqualLimits(topology))
