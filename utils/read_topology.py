@@ -29,7 +29,7 @@ class Topology:
     """Links and limits of the coll.topology in a text of IR."""
 
     def __init__(self, text):
-        head = re.search(r'coll\.topology @(?:"[^"]*"|\S+) ranks = (\d+) \{(.*?)\n  \}', text, re.S)
+        head = re.search(r'coll\.topology @(?:"[^"]*"|\S+) ranks = (\d+)(?: attributes \{.*?\})? \{\n(.*?)\n  \}', text, re.S)
         require(head, "there is no coll.topology")
         require(text.count("coll.topology @") == 1, "there is more than one coll.topology")
         self.ranks = int(head[1])
