@@ -274,7 +274,7 @@ PipelinedDepths::State::cheapest(unsigned steps, unsigned maxChunks,
       return meets(best,
                    boundForAnyDepth(std::nullopt, restOf(limits, deadline)));
     };
-    if (isDone(inNetwork->direct(steps)) ||
+    if (isDone(inNetwork->direct(steps)) || isDone(inNetwork->byBoxes(steps)) ||
         isDone(inNetwork->packed(steps, maxChunks, limits)))
       return best;
   }

@@ -223,6 +223,83 @@ std::optional<Implementation> InNetwork::direct(unsigned steps) const {
   return assemble(std::move(written));
 }
 
+/// By rank, the rank in each of the boxes, which multicast, that it sends to
+/// first: the one of the same place where there is a link, else the first with
+/// one. Nothing where boxes do not share out the ranks, or have no such link.
+static std::optional<std::vector<std::vector<unsigned>>>
+findCounterparts(const Topology &topology) {
+  std::vector<std::vector<unsigned>> result(topology.numRanks());
+  std::vector<unsigned> placeOf(topology.numRanks()),
+      times(topology.numRanks());
+  for (const Switch &box : topology.switches())
+    for (unsigned place = 0; box.multicast && place < box.ranks.size();
+         ++place) {
+      placeOf[box.ranks[place]] = place;
+      ++times[box.ranks[place]];
+    }
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    for (const Switch &box : topology.switches()) {
+      if (!box.multicast)
+        continue;
+      std::vector<unsigned> order = box.ranks;
+      std::ranges::rotate(order, order.begin() + placeOf[rank] % order.size());
+      auto found = std::ranges::find_if(order, [&](unsigned other) {
+        return other == rank || topology.findLink(rank, other);
+      });
+      if (times[rank] != 1 || found == order.end())
+        return std::nullopt;
+      result[rank].push_back(*found);
+    }
+  return result;
+}
+
+/// One part, as an all_gather or broadcast of two steps.
+static std::optional<Implementation> overBoxes(Collective collective,
+                                               const Topology &topology) {
+  auto counterparts = findCounterparts(topology);
+  if (!counterparts || topology.switches().empty())
+    return std::nullopt;
+  Schedule schedule;
+  schedule.steps.resize(2);
+  for (unsigned root = 0; root < topology.numRanks(); ++root)
+    for (unsigned chunk : collective.pre().chunksOf(root)) {
+      size_t number = 0;
+      for (const Switch &box : topology.switches()) {
+        if (!box.multicast)
+          continue;
+        unsigned first = (*counterparts)[root][number++];
+        if (first != root)
+          schedule.steps[0].sends.push_back({chunk, root, first});
+        for (unsigned rank : box.ranks)
+          if (rank != first)
+            schedule.steps[first != root].sends.push_back(
+                {chunk, first, rank, SendAction::Copy, SendPayload::Current,
+                 SendTransport::Multicast});
+      }
+    }
+  schedule.normalize();
+  fitRounds(schedule, topology);
+  schedule.period = leastPeriod(schedule, topology);
+  return Implementation{std::move(collective), std::move(schedule)};
+}
+
+std::optional<Implementation> InNetwork::byBoxes(unsigned steps) const {
+  if (steps < 2 * parts.size() || topology.switches().size() < 2)
+    return std::nullopt;
+  std::vector<Implementation> written;
+  for (const Part &part : parts) {
+    Result<Collective> own =
+        Collective::make(part.kind, topology.numRanks(), 1, root);
+    std::optional<Implementation> found;
+    if (own)
+      found = overBoxes(std::move(*own), part.topology);
+    if (!found)
+      return std::nullopt;
+    written.push_back(std::move(*found));
+  }
+  return assemble(std::move(written));
+}
+
 /// What the parts, each forward on its topology, are together.
 std::optional<Implementation>
 InNetwork::assemble(std::vector<Implementation> written) const {

@@ -38,6 +38,12 @@ public:
   /// ranks have no links to one another. On a single switch nothing is better.
   std::optional<Implementation> direct(unsigned steps) const;
 
+  /// The schedule of up to `steps` steps in which each chunk goes to one rank
+  /// of each other box, and in each box to all ranks at once, or likewise is
+  /// reduced. Boxes are the ranks of switches. Nothing if some rank is of none,
+  /// or of several, or has no link to another box.
+  std::optional<Implementation> byBoxes(unsigned steps) const;
+
   /// A pipelined schedule of about `steps` steps, by trees that share out up to
   /// `maxChunks` chunks of a source; nothing if none is found. Where links that
   /// no switch joins follow each other, it may have more steps than that. The
