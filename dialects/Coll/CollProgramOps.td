@@ -42,6 +42,12 @@ def Coll_ProgramOp : Coll_Op<"program", [
     reads a slot of scratch waits for each word until that number is there, so
     arrivals are not signalled. A slot of LL words takes twice the bytes.
 
+    With `sum_width = W` elements are floats of less than 32 bits, and the first
+    slots of a rank's scratch, as many as its `wide` says, hold f32, of W times
+    the bytes. Partial sums are kept and sent there: what writes such a slot
+    extends elements, and what reads it adds them as they are, so that a sum is
+    rounded once, where it is complete.
+
     **Constraints**
     - (program_c1) the topology and the collective exist, and fit each other;
     - (program_c2) the body holds one `coll.rank` for each rank, in order;
@@ -64,7 +70,10 @@ def Coll_ProgramOp : Coll_Op<"program", [
     - (program_c14) all ranks together have at most 67108864 slots of scratch,
       as many as schedules may have sends;
     - (program_c15) a reduction of several terms has them in scratch, apart from
-      each other.
+      each other;
+    - (program_c16) with `sum_width` there are no LL words and no copy engines;
+      without it no slot is wide. The chunks of one transfer, and the terms of a
+      reduction, are all in wide slots or all in others.
 
     ```mlir
     coll.topology @one_way ranks = 2 {
@@ -115,12 +124,15 @@ def Coll_ProgramOp : Coll_Op<"program", [
                        FlatSymbolRefAttr:$topology, I32Attr:$chunks,
                        OptionalAttr<I32Attr>:$root,
                        ConfinedAttr<I32Attr, [IntMinValue<1>, IntMaxValue<64>]>:$blocks,
-                       UnitAttr:$double_buffered, UnitAttr:$ll);
+                       UnitAttr:$double_buffered, UnitAttr:$ll,
+                       DefaultValuedAttr<ConfinedAttr<I32Attr, [
+                           IntPositivePowerOf2, IntMaxValue<4>]>, "1">:$sum_width);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
     $sym_name `of` custom<CollectiveRef>($collective) `on` $topology
     `chunks` `=` $chunks (`root` `=` $root^)? `blocks` `=` $blocks
-    (`double_buffered` $double_buffered^)? (`ll` $ll^)? attr-dict-with-keyword $body
+    (`double_buffered` $double_buffered^)? (`ll` $ll^)?
+    (`sum_width` `=` $sum_width^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -129,19 +141,23 @@ def Coll_RankOp : Coll_Op<"rank", [
     HasParent<"ProgramOp">, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "Hold the channels of one rank";
   let description = [{
-    The code of rank `rank`, which needs `scratch` slots of scratch memory. Its
-    channels run concurrently; the rank is done when all of them are.
+    The code of rank `rank`, which needs `scratch` slots of scratch memory, of
+    which the first `wide` hold f32: see `coll.program`. Its channels run
+    concurrently; the rank is done when all of them are.
 
     **Constraints**
-    - (rank_c1) the body holds only `coll.channel`.
+    - (rank_c1) the body holds only `coll.channel`;
+    - (rank_c2) there are as many slots as are `wide`.
 
     The example of `coll.program` shows two.
   }];
   let arguments = (ins I32Attr:$rank,
-                       ConfinedAttr<I32Attr, [IntNonNegative]>:$scratch);
+                       ConfinedAttr<I32Attr, [IntNonNegative]>:$scratch,
+                       DefaultValuedAttr<ConfinedAttr<I32Attr,
+                       [IntNonNegative]>, "0">:$wide);
   let regions = (region AnyRegion:$body);
   let assemblyFormat = [{
-    $rank `scratch` `=` $scratch attr-dict-with-keyword $body
+    $rank `scratch` `=` $scratch (`wide` `=` $wide^)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -410,91 +426,6 @@ def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce", "peer", "rank"> {
   }]);
 }
 
-def Coll_SignalOp : Coll_Op<"signal", [HasParent<"ChannelOp">, Coll_Ordered,
-    DeclareOpInterfaceMethods<Coll_FlagOpInterface, ["getFlagId"]>]> {
-  let summary = "Set a flag in a peer's memory, after everything before it";
-  let description = [{
-    Publishes all earlier accesses of this thread block, then sets a flag in the
-    memory of `peer`. Each flag has one writer and only grows (check D4): in
-    launch e the word becomes e * K + `value`, where K is the number of signals
-    on that flag in one launch. `arrival` says that the transfers of this channel
-    before it are done: chunks have arrived, or have been read. `ready` says that
-    this rank's launch has begun, so its buffers may be read and written. Signals
-    that follow each other are published together.
-
-    **Constraints**
-    - (signal_c1) `ready` is signalled by the channel of the rank to itself;
-    - (signal_c2) `value` is at least 1, and is 1 for `ready`.
-
-    The example of `coll.program` shows two.
-  }];
-  let arguments = (ins Coll_FlagAttr:$flag, I32Attr:$peer,
-                       ConfinedAttr<I32Attr, [IntPositive]>:$value);
-  let assemblyFormat = [{
-    custom<FlagKeyword>($flag) `to` $peer `value` `=` $value attr-dict
-  }];
-  let hasVerifier = 1;
-}
-
-def Coll_WaitOp : Coll_Op<"wait", [HasParent<"ChannelOp">, Coll_Ordered,
-    DeclareOpInterfaceMethods<Coll_FlagOpInterface, ["getFlagId"]>]> {
-  let summary = "Wait until a flag that a peer sets has grown to a value";
-  let description = [{
-    Returns when the flag that `peer` sets in this rank's memory is at least
-    e * K + `value` in launch e, and makes visible all that was written before
-    the signal. The arrival is one that the channel of `peer` to rank `channel`
-    signals, by default to this rank. Waits that follow each other end together.
-
-    **Constraints**
-    - (wait_c1) `value` is at least 1, and is 1 for `ready`.
-
-    The example of `coll.program` shows two.
-  }];
-  let arguments = (ins Coll_FlagAttr:$flag, I32Attr:$peer,
-                       OptionalAttr<I32Attr>:$channel,
-                       ConfinedAttr<I32Attr, [IntPositive]>:$value);
-  let assemblyFormat = [{
-    custom<FlagKeyword>($flag) `from` $peer (`channel` `=` $channel^)?
-    `value` `=` $value attr-dict
-  }];
-  let hasVerifier = 1;
-}
-
-def Coll_BarrierOp : Coll_Op<"barrier", [HasParent<"ChannelOp">, Coll_Ordered]> {
-  let summary = "End a kernel: go on when all channels of all ranks are here";
-  let description = [{
-    Everything before it, on all ranks, happens before everything after it. A
-    program with barriers becomes one kernel for each part between two of them;
-    the host starts a part on any rank only when the part before it is done on
-    all ranks, and executes the `dma` transfers of a part beside its kernel.
-
-    ```mlir
-    coll.topology @one_way ranks = 2 {
-      coll.link 0 -> 1 bandwidth = 1
-    }
-    coll.program @bc of broadcast on @one_way chunks = 1 root = 0 blocks = 1 {
-      coll.rank 0 scratch = 0 {
-        coll.channel to 0 {
-          coll.barrier
-          coll.copy chunk 0 from input[0] to output[0] step = 0
-          coll.barrier
-        }
-        coll.channel to 1 {
-          coll.barrier
-          coll.put dma chunk 0 from input[0] to output[0] step = 0
-          coll.barrier
-        }
-      }
-      coll.rank 1 scratch = 0 {
-        coll.channel to 1 {
-          coll.barrier
-          coll.barrier
-        }
-      }
-    }
-    ```
-  }];
-  let assemblyFormat = "attr-dict";
-}
+include "Coll/CollFlagOps.td"
 
 #endif // COLL_PROGRAM_OPS

@@ -31,7 +31,9 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     - `sum_order`: the order of summation, as `--order` has it; `same` if it is
       not there. See docs/Numerics.md;
     - `one_rounding`: sums of floats of less than 32 bits are rounded to the type
-      once, as `--one-rounding` has it.
+      once, as `--one-rounding` has it;
+    - `wire`: the type in which partial sums are kept and sent, as `--wire` has
+      it; that of the elements if it is not there.
 
     `best_at` lists the sizes of a send buffer for which `sccl plan` found no
     better program: bytes, nanoseconds as simulated, and nanoseconds that no
@@ -44,7 +46,8 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     - (way_c2) `best_at` has triples, with sizes that ascend and no negative
       number;
     - (way_c3) `sum_order` is an order of summation;
-    - (way_c4) `transport` is neither `multicast` nor `load_reduce`.
+    - (way_c4) `transport` is neither `multicast` nor `load_reduce`;
+    - (way_c5) `wire` is `f32`.
   }];
   let parameters = (ins
     DefaultValuedParameter<"::sccl::coll::Transport", "Transport::Push">:$transport,
@@ -55,6 +58,7 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
     DefaultValuedParameter<"unsigned", "0">:$sm_budget,
     OptionalParameter<"::mlir::StringAttr">:$sum_order,
     DefaultValuedParameter<"bool", "false">:$one_rounding,
+    OptionalParameter<"::mlir::StringAttr">:$wire,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$best_at);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

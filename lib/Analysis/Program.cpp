@@ -38,6 +38,10 @@ size_t coll::countRanks(ProgramOp program) {
   return std::distance(ranks.begin(), ranks.end());
 }
 
+llvm::SmallVector<RankOp, 0> coll::ranksOf(ProgramOp program) {
+  return llvm::to_vector<0>(program.getBody().getOps<RankOp>());
+}
+
 bool coll::isSynchronized(ProgramOp program) {
   return program
       ->walk([](Operation *op) {

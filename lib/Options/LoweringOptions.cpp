@@ -43,6 +43,9 @@ static constexpr Word<CodeShapeChoice> codeShapes[] = {
     {"unrolled", CodeShapeChoice::Unrolled},
     {"table", CodeShapeChoice::Table}};
 
+static constexpr Word<Wire> wires[] = {{"element", Wire::Element},
+                                       {"f32", Wire::F32}};
+
 template <typename T, size_t size>
 static bool findWord(StringRef text, const Word<T> (&words)[size], T &value) {
   const Word<T> *word =
@@ -67,6 +70,12 @@ std::optional<std::string> sccl::readOption(StringRef text,
     return std::nullopt;
   return "unknown code shape '" + text.str() +
          "', expected auto, unrolled or table";
+}
+
+std::optional<std::string> sccl::readOption(StringRef text, Wire &value) {
+  if (findWord(text, wires, value))
+    return std::nullopt;
+  return "unknown wire '" + text.str() + "', expected element or f32";
 }
 
 std::optional<std::string> sccl::readOption(StringRef text, SumOrder &value) {
@@ -137,6 +146,10 @@ llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
   return os << textOf(codeShapes, value);
 }
 
+llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os, Wire value) {
+  return os << textOf(wires, value);
+}
+
 llvm::raw_ostream &sccl::operator<<(llvm::raw_ostream &os,
                                     const SumOrder &value) {
   return os << value.toString();
@@ -185,13 +198,39 @@ SumOrder sccl::orderFor(const LoweringOptions &options, ReductionSet set) {
   return depends ? options.sumOrder : SumOrder::Any;
 }
 
+static bool usesCopyEngines(const LoweringOptions &options) {
+  auto isDMA = [](const LinkTransport &link) {
+    return link.transport == TransportChoice::DMA;
+  };
+  return options.transport == TransportChoice::DMA ||
+         llvm::any_of(options.links, isDMA);
+}
+
+/// True if partial sums would be rounded that are to be f32.
+static bool wantsWideSums(const LoweringOptions &options) {
+  return options.wire == Wire::F32 && roundsOnce(options.element) &&
+         dependsOnOrder(options.element, options.reduction);
+}
+
+/// Times the bytes of an element that partial sums have. LL words have no room
+/// for f32, and copy engines convert nothing: there, only inputs are added up.
+static unsigned sumWidthFor(const LoweringOptions &options) {
+  if (!wantsWideSums(options) || options.ll || usesCopyEngines(options))
+    return 1;
+  return elementType(Element::F32).bytes / elementType(options.element).bytes;
+}
+
 SumContract sccl::contractFor(const LoweringOptions &options) {
   // An average scales the sum of several terms once, which rounds where numbers
   // are subnormal.
   bool weighs = options.reduction == Reduction::Avg;
   bool isFloat = elementType(options.element).isFloat();
-  return {orderFor(options), roundsOnce(options.element) || (weighs && isFloat),
-          weighs, options.oneRounding && roundsOnce(options.element)};
+  bool isSmall = roundsOnce(options.element);
+  unsigned sumWidth = sumWidthFor(options);
+  // In f32, terms at once are what they are one by one.
+  return {orderFor(options), (isSmall && sumWidth == 1) || (weighs && isFloat),
+          weighs, (isSmall && options.oneRounding) || wantsWideSums(options),
+          sumWidth};
 }
 
 void sccl::restrictTo(const ReductionSet &set, LoweringOptions &options) {
@@ -204,9 +243,5 @@ void sccl::restrictTo(const ReductionSet &set, LoweringOptions &options) {
 }
 
 bool sccl::runsBySteps(const LoweringOptions &options) {
-  auto isDMA = [](const LinkTransport &link) {
-    return link.transport == TransportChoice::DMA;
-  };
-  return options.steps || options.transport == TransportChoice::DMA ||
-         llvm::any_of(options.links, isDMA);
+  return options.steps || usesCopyEngines(options);
 }

@@ -63,6 +63,8 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   if (base.sumOrder == SumOrder::Same)
     base.sumOrder = way.sumOrder;
   base.oneRounding |= way.oneRounding;
+  if (way.sumsInF32)
+    base.wire = Wire::F32;
   base.steps = runsBySteps(base);
   // Functions of steps wait for nobody.
   base.virtualRanks &= !base.steps;
@@ -87,6 +89,7 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
   way.smBudget = options.smBudget;
   way.sumOrder = options.sumOrder;
   way.oneRounding = options.oneRounding;
+  way.sumsInF32 = options.wire == Wire::F32;
   return way;
 }
 

@@ -138,7 +138,7 @@ struct LowerSchedulePass : coll::impl::LowerScheduleBase<LowerSchedulePass> {
         op.getTopologyAttr(), op.getChunksAttr(), op.getRootAttr(),
         builder.getI32IntegerAttr(std::max(blocksPerLink.getValue(), 1u)),
         doubleBuffer || ll ? builder.getUnitAttr() : nullptr,
-        ll ? builder.getUnitAttr() : nullptr);
+        ll ? builder.getUnitAttr() : nullptr, builder.getI32IntegerAttr(1));
     builder.createBlock(&program.getBody());
     createRanks(builder, op.getLoc(), *ranks);
     op.erase();

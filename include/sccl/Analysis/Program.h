@@ -30,6 +30,21 @@ inline bool holdsLL(ProgramOp program, const SlotRange &range) {
   return program.getLl() && range.buffer == Buffer::Scratch;
 }
 
+/// True if `range` holds f32 where other elements are smaller.
+inline bool isWide(RankOp owner, const SlotRange &range) {
+  return range.buffer == Buffer::Scratch && range.slot < owner.getWide();
+}
+
+/// Where slot `slot` of a rank's scratch begins, and with all of its slots how
+/// many bytes it has, in bytes of a chunk of elements.
+inline unsigned scratchChunks(ProgramOp program, RankOp owner, unsigned slot) {
+  unsigned wide = std::min<unsigned>(slot, owner.getWide());
+  return program.getLl() ? 2 * slot : slot + (program.getSumWidth() - 1) * wide;
+}
+
+/// The ranks of `program`, by number.
+llvm::SmallVector<RankOp, 0> ranksOf(ProgramOp program);
+
 /// Calls `visit` on every channel, in the order of the text. MLIR's own walk
 /// also looks at each op within, of which there may be millions.
 template <typename Visit> void forEachChannel(ProgramOp program, Visit visit) {

@@ -56,6 +56,12 @@ enum class CodeShapeChoice {
   Table,    ///< as a table, and a loop over it
 };
 
+/// In which type partial sums of floats of less than 32 bits are kept and sent.
+enum class Wire {
+  Element, ///< their own
+  F32,
+};
+
 // Reads an option's text into `value`. Returns what is wrong with it, with what
 // is expected instead; nothing if it was read.
 std::optional<std::string> readOption(llvm::StringRef text,
@@ -66,6 +72,7 @@ std::optional<std::string> readOption(llvm::StringRef text,
                                       CodeShapeChoice &value);
 /// A text that is neither an order nor a tree is the path of a file with one.
 std::optional<std::string> readOption(llvm::StringRef text, SumOrder &value);
+std::optional<std::string> readOption(llvm::StringRef text, Wire &value);
 std::optional<std::string> readOption(llvm::StringRef text, Element &value);
 std::optional<std::string> readOption(llvm::StringRef text, Reduction &value);
 
@@ -75,6 +82,7 @@ llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
                               const LinkTransports &value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, CodeShapeChoice value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, const SumOrder &value);
+llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Wire value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Element value);
 llvm::raw_ostream &operator<<(llvm::raw_ostream &os, Reduction value);
 
@@ -120,7 +128,12 @@ struct SumContract {
   bool weighs = false;
   /// Of floats of less than 32 bits, each sum is rounded to the type once.
   bool oneRounding = false;
+  /// Partial sums are kept and sent in f32, of so many times the bytes of an
+  /// element; 1 if they have the type of the elements.
+  unsigned sumWidth = 1;
 
+  /// True if only inputs are to be added up, each sum at once.
+  bool addsInputs() const { return oneRounding && sumWidth == 1; }
   /// True if terms are not to be added at once, as a tree says what is rounded.
   bool isOneByOne() const { return roundsOnce && order.isTree(); }
   /// True if a program may break it that is right else.
@@ -146,12 +159,14 @@ enum class OptionGroup {
 
 /// A field of LoweringOptions as an option.
 struct LoweringOptionRow {
-  using Member = std::variant<
-      bool LoweringOptions::*, unsigned LoweringOptions::*,
-      uint64_t LoweringOptions::*, double LoweringOptions::*,
-      TransportChoice LoweringOptions::*, LinkTransports LoweringOptions::*,
-      CodeShapeChoice LoweringOptions::*, SumOrder LoweringOptions::*,
-      Element LoweringOptions::*, Reduction LoweringOptions::*>;
+  using Member =
+      std::variant<bool LoweringOptions::*, unsigned LoweringOptions::*,
+                   uint64_t LoweringOptions::*, double LoweringOptions::*,
+                   TransportChoice LoweringOptions::*,
+                   LinkTransports LoweringOptions::*,
+                   CodeShapeChoice LoweringOptions::*,
+                   SumOrder LoweringOptions::*, Wire LoweringOptions::*,
+                   Element LoweringOptions::*, Reduction LoweringOptions::*>;
   Member member;
   const char *word;
   const char *description;
@@ -199,6 +214,9 @@ class parser<sccl::CodeShapeChoice>
 };
 template <>
 class parser<sccl::SumOrder> : public sccl::WordParser<sccl::SumOrder> {
+  using WordParser::WordParser;
+};
+template <> class parser<sccl::Wire> : public sccl::WordParser<sccl::Wire> {
   using WordParser::WordParser;
 };
 template <>

@@ -103,6 +103,12 @@ def Lowering_oneRounding
     : LoweringOption<"oneRounding", "one-rounding", "bool", "false", "Program",
                      "Of floats of less than 32 bits, round each sum to the type "
                      "once: no partial sum is sent or kept in the type">;
+def Lowering_wire
+    : LoweringOption<"wire", "wire", "::sccl::Wire", "::sccl::Wire::Element",
+                     "Program",
+                     "Type in which partial sums of floats of less than 32 bits "
+                     "are kept and sent: element, or f32, which rounds each sum "
+                     "to the type once, at its end">;
 def Lowering_blocksPerLink
     : LoweringOption<"blocksPerLink", "blocks-per-link", "unsigned", "0",
                      "GPU", "Thread blocks for each link, up to 64; 0 means as "
@@ -173,7 +179,7 @@ defvar Lowering_all = [
   Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
   Lowering_doubleBuffer, Lowering_ll, Lowering_sumOrder,
-  Lowering_oneRounding,
+  Lowering_oneRounding, Lowering_wire,
   Lowering_blocksPerLink, Lowering_smBudget, Lowering_element, Lowering_reduction,
   Lowering_codeShape, Lowering_blockSize, Lowering_virtualRanks,
   Lowering_residency, Lowering_residentBlocks, Lowering_audit,

@@ -201,6 +201,54 @@ static LogicalResult verifyLL(ProgramOp program) {
   return success();
 }
 
+/// Fails if the chunks of a transfer, or terms, have different types.
+static LogicalResult verifyWidths(TransferOpInterface op,
+                                  ArrayRef<RankOp> ranks) {
+  auto check = [&](const SlotRange &range, unsigned last) -> LogicalResult {
+    unsigned wide = RankOp(ranks[range.rank]).getWide();
+    if (range.buffer != Buffer::Scratch || (range.slot < wide) == (last < wide))
+      return success();
+    return op->emitOpError()
+           << "has chunks in scratch[" << range.slot << "] to scratch[" << last
+           << "] of rank " << range.rank << ", of which only the first " << wide
+           << " are wide";
+  };
+  SmallVector<SlotRange, 2> reads = op.getReads();
+  for (const SlotRange &read : reads) {
+    const SlotRange &end = &read == reads.begin() ? read : reads.back();
+    if (read.rank < ranks.size() && failed(check(read, end[end.size() - 1])))
+      return failure();
+  }
+  SlotRange write = op.getWrite();
+  return write.rank < ranks.size() ? check(write, write[write.size() - 1])
+                                   : success();
+}
+
+static LogicalResult verifySumWidth(ProgramOp program) { // program_c16
+  auto ranks = llvm::to_vector(program.getBody().getOps<RankOp>());
+  bool isWide = program.getSumWidth() != 1;
+  if (isWide && program.getLl())
+    return program.emitOpError("has LL words, which hold no sums in f32");
+  for (RankOp rank : ranks) {
+    if (rank.getWide() > rank.getScratch()) // rank_c2
+      return rank.emitOpError() << "has " << rank.getWide() << " wide slots of "
+                                << rank.getScratch();
+    if (!isWide && rank.getWide() != 0)
+      return rank.emitOpError() << "has " << rank.getWide()
+                                << " wide slots, but the program no sum_width";
+    for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
+      for (Operation &op : channel.getBody().getOps()) {
+        if (isWide && isDMA(&op))
+          return op.emitOpError("needs a copy engine, which converts nothing, "
+                                "in a program with sum_width");
+        auto transfer = dyn_cast<TransferOpInterface>(op);
+        if (isWide && transfer && failed(verifyWidths(transfer, ranks)))
+          return failure();
+      }
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(
           verifyBodyHolds<RankOp>(*this, getBody(), "coll.rank"))) // program_c2
@@ -215,7 +263,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return failure();
   if (failed(verifyBarriers(*this)))
     return failure();
-  return verifyLL(*this);
+  return failure(failed(verifyLL(*this)) || failed(verifySumWidth(*this)));
 }
 
 LogicalResult RankOp::verifyRegions() {

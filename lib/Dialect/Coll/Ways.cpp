@@ -22,7 +22,7 @@ LogicalResult
 WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
                 Transport transport, Protocol, unsigned pieces,
                 unsigned distance, PieceOrder, unsigned, StringAttr sumOrder,
-                bool, DenseI64ArrayAttr bestAt) {
+                bool, StringAttr wire, DenseI64ArrayAttr bestAt) {
   constexpr unsigned limit = 1 << 20;
   if (transport == Transport::Multicast ||
       transport == Transport::LoadReduce) // way_c4
@@ -34,6 +34,9 @@ WayAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (sumOrder) // way_c3
     if (auto order = SumOrder::parse(sumOrder.getValue()); !order)
       return emitError() << "has a sum_order that is none: " << order.error();
+  if (wire && wire.getValue() != "f32") // way_c5
+    return emitError() << "has a wire '" << wire.getValue()
+                       << "', expected f32";
   ArrayRef<int64_t> numbers;
   if (bestAt)
     numbers = bestAt.asArrayRef();
@@ -67,6 +70,7 @@ std::vector<Way> coll::importWays(ScheduleOp op) {
     if (StringAttr order = attribute.getSumOrder())
       way.sumOrder = *SumOrder::parse(order.getValue());
     way.oneRounding = attribute.getOneRounding();
+    way.sumsInF32 = bool(attribute.getWire());
     if (!attribute.getBestAt())
       continue;
     for (ArrayRef<int64_t> numbers = attribute.getBestAt().asArrayRef();
@@ -96,6 +100,7 @@ ArrayAttr coll::exportWays(MLIRContext *context, ArrayRef<Way> ways) {
             ? StringAttr()
             : StringAttr::get(context, way.sumOrder.toString()),
         way.oneRounding,
+        way.sumsInF32 ? StringAttr::get(context, "f32") : StringAttr(),
         numbers.empty() ? DenseI64ArrayAttr()
                         : DenseI64ArrayAttr::get(context, numbers)));
   }

@@ -211,6 +211,15 @@ coll.schedule @way_c3_leaf of broadcast on @pair chunks = 1 root = 0 attributes 
 coll.topology @pair ranks = 2 {
   coll.link 0 -> 1 unlimited
 }
+// expected-error @+1 {{has a wire 'f17', expected f32}}
+coll.schedule @way_c5_other of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<wire = "f17">]} {
+}
+
+// -----
+
+coll.topology @pair ranks = 2 {
+  coll.link 0 -> 1 unlimited
+}
 // expected-error @+1 {{has 0 pieces at a distance of 6, the limits are 1 and 1048576}}
 coll.schedule @way_c1_none of broadcast on @pair chunks = 1 root = 0 attributes {ways = [#coll.way<pieces = 0>]} {
 }

@@ -28,12 +28,13 @@ struct Way {
   unsigned smBudget = 0;
   SumOrder sumOrder = SumOrder::Same;
   bool oneRounding = false;
+  bool sumsInF32 = false; ///< `wire` of the attribute
   std::vector<SizedTime> bestAt = {};
 
   /// Ways with the same key give the same program.
   auto key() const {
     return std::tuple(transport, protocol, cut(), smBudget, sumOrder.toString(),
-                      oneRounding);
+                      oneRounding, sumsInF32);
   }
   /// How chunks are cut: one piece has no order.
   std::pair<unsigned, sccl::PieceOrder> cut() const {
