@@ -79,6 +79,12 @@ def CollKernel_SlotType : CollKernel_Type<"Slot", "slot"> {
 def CollKernel_LLSlotType : CollKernel_Type<"LLSlot", "ll_slot"> {
   let summary = "where chunks in LL words begin";
 }
+def CollKernel_WideSlotType : CollKernel_Type<"WideSlot", "wide_slot"> {
+  let summary = "where chunks in f32 begin, where elements are smaller";
+  let description = "With `width` times the bytes of an element.";
+  let parameters = (ins "unsigned":$width);
+  let assemblyFormat = "`<` $width `>`";
+}
 def CollKernel_FlagType : CollKernel_Type<"Flag", "flag"> {
   let summary = "a flag and the value that it grows to";
 }
@@ -86,7 +92,8 @@ def CollKernel_FlagsType : CollKernel_Type<"Flags", "flags"> {
   let summary = "flags that a table lists side by side";
 }
 def CollKernel_AnySlot
-    : AnyTypeOf<[CollKernel_SlotType, CollKernel_LLSlotType]>;
+    : AnyTypeOf<[CollKernel_SlotType, CollKernel_LLSlotType,
+                 CollKernel_WideSlotType]>;
 def CollKernel_AnyFlag
     : AnyTypeOf<[CollKernel_FlagType, CollKernel_FlagsType]>;
 

@@ -317,7 +317,7 @@ def CollKernel_SlotOp : CollKernel_Op<"slot", [Pure, AttrSizedOperandSegments]> 
     so many segments and chunks each time.
 
     **Constraints**
-    - (slot_c1) LL words stand in scratch.
+    - (slot_c1) LL words, and wide slots, stand in scratch.
 
     ```mlir
     collk.program @p ranks = 2 chunks = 2 blocks = 1 slots = 12 {

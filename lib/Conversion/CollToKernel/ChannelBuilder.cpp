@@ -27,9 +27,10 @@ ProgramContext::ProgramContext(ProgramOp program, const Collective &collective,
         mostSpread = std::max(mostSpread, channel.getSpread());
     layouts.push_back({countSpread(rank), flags.numFlags(rank.getRank()),
                        program.getBlocks()});
-    oddChunks.push_back(!program.getDoubleBuffered() ? 0
-                        : program.getLl()            ? 2 * rank.getScratch()
-                                                     : rank.getScratch());
+    oddChunks.push_back(program.getDoubleBuffered()
+                            ? scratchChunks(program, rank, rank.getScratch())
+                            : 0);
+    ranks.push_back(rank);
   }
 }
 
@@ -193,14 +194,22 @@ Value ChannelBuilder::buffer(Location loc, const SlotRange &range) {
 }
 
 Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
-  bool isLL = holdsLL(context.program, range);
-  Type type = isLL ? Type(collk::LLSlotType::get(builder.getContext()))
-                   : Type(collk::SlotType::get(builder.getContext()));
-  unsigned segment = 0, segmentStep = 0, width = isLL ? 2 : 1;
-  unsigned chunk = width * range.slot, chunkStep = width * range.stride;
-  unsigned odd = 0;
+  ProgramOp program = context.program;
+  RankOp owner = context.ranks[range.rank];
+  Type type = collk::SlotType::get(builder.getContext());
+  unsigned width = 1;
+  if (holdsLL(program, range)) {
+    type = collk::LLSlotType::get(builder.getContext());
+    width = 2;
+  } else if (isWide(owner, range)) {
+    width = program.getSumWidth();
+    type = collk::WideSlotType::get(builder.getContext(), width);
+  }
+  unsigned segment = 0, segmentStep = 0, odd = 0;
+  unsigned chunk = range.slot, chunkStep = width * range.stride;
   if (range.buffer == Buffer::Scratch) { // one long segment
     odd = context.oddChunks[range.rank];
+    chunk = scratchChunks(program, owner, range.slot);
   } else {
     unsigned perSegment = context.collective.chunksPerSegment();
     segment = range.slot / perSegment;

@@ -37,6 +37,7 @@ struct ProgramContext {
   unsigned mostSpread = 1;            ///< of a channel with threads
   std::vector<ControlLayout> layouts; ///< by rank
   std::vector<unsigned> oddChunks;    ///< by rank, see TableSlot
+  std::vector<RankOp> ranks;          ///< by number
 };
 
 /// Emits what one channel of a kernel executes.

@@ -50,11 +50,11 @@ std::string sccl::functionName(StringRef name, const ProgramInfo &info,
 /// Notes what `transfer`, executed by `rank`, moves, and what it does with
 /// memory of peers.
 static void noteAccess(ProgramInfo &info, const Transfer &transfer,
-                       unsigned rank, bool isCopy, bool ll) {
+                       unsigned rank, bool isCopy,
+                       function_ref<unsigned(const SlotRange &)> widthOf) {
   auto note = [&](const SlotRange &range) {
     bool isPeers = range.rank != rank;
-    bool isDouble = ll && range.buffer == Buffer::Scratch;
-    info.chunksMoved += range.size() * (isDouble ? 2 : 1);
+    info.chunksMoved += range.size() * widthOf(range);
     info.peersTouchOutput |= isPeers && range.buffer == Buffer::Output;
     info.stepsTouchPeers |= isPeers && info.steps != 0 && !isCopy;
     return isPeers;
@@ -80,14 +80,15 @@ static EngineCopy makeCopy(const Transfer &transfer, unsigned rank,
 
 /// Notes the transfers of one channel of `rank`.
 static void describeChannel(ProgramInfo &info, ChannelOp channel, unsigned rank,
-                            unsigned chunksPerSegment, bool ll) {
+                            unsigned chunksPerSegment,
+                            function_ref<unsigned(const SlotRange &)> widthOf) {
   unsigned passed = 0;
   for (Operation &op : channel.getBody().getOps()) {
     passed += isa<BarrierOp>(op);
     std::optional<Transfer> transfer = getTransfer(&op);
     if (!transfer)
       continue;
-    noteAccess(info, *transfer, rank, isDMA(&op), ll);
+    noteAccess(info, *transfer, rank, isDMA(&op), widthOf);
     if (!isDMA(&op))
       info.largestTransfer =
           std::max(info.largestTransfer,
@@ -126,16 +127,21 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
   info.steps = barriers == 0 ? 0 : barriers - 1;
   info.copies.resize(info.steps);
   info.announcesReady = announcesReady(program, info);
-  for (RankOp rankOp : program.getBody().getOps<RankOp>()) {
+  SmallVector<RankOp, 0> ranks = ranksOf(program);
+  auto widthOf = [&](const SlotRange &range) {
+    return holdsLL(program, range)            ? 2
+           : isWide(ranks[range.rank], range) ? program.getSumWidth()
+                                              : 1;
+  };
+  for (RankOp rankOp : ranks) {
     unsigned rank = rankOp.getRank();
     RankNeeds needs;
     needs.channels = countSpread(rankOp);
     for (ChannelOp channel : rankOp.getBody().getOps<ChannelOp>())
       describeChannel(info, channel, rank, collective.chunksPerSegment(),
-                      program.getLl());
-    needs.scratchSlots = rankOp.getScratch() *
-                         (program.getDoubleBuffered() ? 2 : 1) *
-                         (program.getLl() ? 2 : 1);
+                      widthOf);
+    needs.scratchSlots = scratchChunks(program, rankOp, rankOp.getScratch()) *
+                         (program.getDoubleBuffered() ? 2 : 1);
     needs.controlBytes =
         ControlLayout{needs.channels, flags.numFlags(rank), info.blocks}
             .controlBytes();

@@ -17,27 +17,36 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <functional>
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::collk;
 
 using coll::TransferShape;
 
-static bool isLL(Value slot) { return isa<LLSlotType>(slot.getType()); }
+/// True if a letter of `shape` stands for `slot`: see TransferShape.
+static bool isMarked(Value slot, TransferShape &shape) {
+  if (auto wide = dyn_cast<WideSlotType>(slot.getType())) {
+    shape.width = wide.getWidth();
+    return true;
+  }
+  return isa<LLSlotType>(slot.getType());
+}
 
 TransferShape collk::shapeOf(CopyOp copy) {
   TransferShape shape;
-  shape.dst = isLL(copy.getDst());
-  shape.src0 = isLL(copy.getSrc());
+  shape.dst = isMarked(copy.getDst(), shape);
+  shape.src0 = isMarked(copy.getSrc(), shape);
   return shape;
 }
 
 TransferShape collk::shapeOf(ReduceOp reduce) {
   TransferShape shape;
   shape.reduces = true;
-  shape.dst = isLL(reduce.getDst());
-  shape.src0 = isLL(reduce.getLhs());
-  shape.src1 = isLL(reduce.getRhs());
+  shape.dst = isMarked(reduce.getDst(), shape);
+  shape.src0 = isMarked(reduce.getLhs(), shape);
+  shape.src1 = isMarked(reduce.getRhs(), shape);
   shape.hasTerms = bool(reduce.getTerms());
   return shape;
 }
@@ -105,7 +114,8 @@ private:
                   const Place &src0);
   void flags();
   Place place(unsigned number);
-  Value slot(const Place &place, bool isLL, bool isRepeated);
+  Value slot(const Place &place, const TransferShape &shape, bool isMarked,
+             bool isRepeated);
   /// Emits `then` for rows for which `condition` holds, and `otherwise`.
   void branch(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = {});
@@ -196,10 +206,14 @@ void TableKernelBuilder::loopOverRows(Value first, Value rows) {
   kind = binary<arith::AndIOp>(head, constant(TableRow::kindMask));
   Value next = binary<arith::AddIOp>(turn, constant(1));
   Value again = compare(arith::CmpIPredicate::ult, next, words.getWord3());
-  if (!features.shapes.empty())
-    again =
-        binary<arith::AndIOp>(again, compare(arith::CmpIPredicate::ult, kind,
-                                             constant(TableRow::Shape)));
+  if (!features.shapes.empty()) {
+    // Helpers for LL words repeat by themselves, and terms are not repeated.
+    bool isWide =
+        llvm::any_of(features.shapes, std::mem_fn(&TransferShape::isWide));
+    Value end = constant(isWide ? TableRow::Terms : TableRow::Shape);
+    again = binary<arith::AndIOp>(
+        again, compare(arith::CmpIPredicate::ult, kind, end));
+  }
   Value nextTurn =
       arith::SelectOp::create(builder, loc, again, next, constant(0));
   Value behind = binary<arith::AddIOp>(unit, constant(rowUnits));
@@ -263,9 +277,13 @@ TableKernelBuilder::Place TableKernelBuilder::place(unsigned number) {
 }
 
 /// A slot, or the first of several.
-Value TableKernelBuilder::slot(const Place &place, bool isLL, bool isRepeated) {
-  Type type = isLL ? Type(LLSlotType::get(builder.getContext()))
-                   : Type(SlotType::get(builder.getContext()));
+Value TableKernelBuilder::slot(const Place &place, const TransferShape &shape,
+                               bool isMarked, bool isRepeated) {
+  Type type = SlotType::get(builder.getContext());
+  if (isMarked && shape.isWide())
+    type = WideSlotType::get(builder.getContext(), shape.width);
+  else if (isMarked)
+    type = LLSlotType::get(builder.getContext());
   return SlotOp::create(builder, loc, type, place.buffer, place.segment,
                         place.chunk, place.odd, place.odd ? launch : Value(),
                         isRepeated ? place.segmentStep : Value(),
@@ -290,15 +308,15 @@ Value TableKernelBuilder::shareOf(const TransferShape &shape,
 void TableKernelBuilder::transferOf(const TransferShape &shape,
                                     const Place &dst, const Place &src0) {
   bool repeats = shape.repeats();
-  Value to = slot(dst, shape.dst, repeats);
-  Value from = slot(src0, shape.src0, repeats);
+  Value to = slot(dst, shape, shape.dst, repeats);
+  Value from = slot(src0, shape, shape.src0, repeats);
   Value mover = shape.hasLL() ? shareOf(shape, dst) : part;
   if (!shape.reduces) {
     CopyOp::create(builder, loc, from, to, count, position,
                    repeats ? times : Value(), mover, launch);
     return;
   }
-  Value second = slot(place(2), shape.src1, repeats || shape.hasTerms);
+  Value second = slot(place(2), shape, shape.src1, repeats || shape.hasTerms);
   Value average =
       binary<arith::ShRUIOp>(head, constant(TableRow::averageShift));
   ReduceOp::create(builder, loc, from, second, to, count, position,

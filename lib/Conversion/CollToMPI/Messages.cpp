@@ -275,6 +275,10 @@ std::vector<RankMessages> MessageMaker::finish() {
 FailureOr<std::vector<RankMessages>>
 sccl::makeMessages(ProgramOp program, const Collective &collective,
                    bool unweighted) {
+  for (RankOp rank : program.getBody().getOps<RankOp>())
+    if (rank.getWide() != 0)
+      return rank.emitOpError("keeps partial sums in f32, but messages have "
+                              "elements of one type");
   FailureOr<AverageWords> averages =
       AverageWords::of(program, collective, unweighted);
   if (failed(averages))

@@ -111,7 +111,7 @@ SlotPlace collk::placeOf(Value slot) {
 }
 
 /// What no put can do: read from another box, reduce into it, or write LL words
-/// there.
+/// or f32 there.
 static LogicalResult checkTransfer(Operation *op, ArrayRef<Value> reads,
                                    Value write, unsigned rank, Boxes boxes) {
   auto isFar = [&](Value slot) {
@@ -131,6 +131,10 @@ static LogicalResult checkTransfer(Operation *op, ArrayRef<Value> reads,
     return op->emitOpError()
            << "of rank " << rank << " reduces into memory of rank " << peer
            << " in another box; lower without coll-fuse-reductions";
+  if (isa<WideSlotType>(write.getType()))
+    return op->emitOpError()
+           << "of rank " << rank << " sends f32 to rank " << peer
+           << " in another box, which gets there as it is in memory";
   if (!isa<SlotType>(write.getType()))
     return op->emitOpError()
            << "of rank " << rank << " sends LL words to rank " << peer

@@ -103,13 +103,12 @@ public:
       : code(code), options(options), shape(shape), puts(puts),
         averages(shape.reduces && options.averages()),
         chooses(shape.reduces && options.chooses()),
-        streams(options.isHost() && !shape.hasLL()),
+        streams(options.isHost() && !shape.hasLL() && !shape.isWide()),
         hasTeams(!options.isHost() && !shape.reduces && shape.hasLL()),
         suffix(shape.suffix()) {
-    buffers.push_back({.isLL = shape.dst});
-    buffers.push_back({.isLL = shape.src0});
-    if (shape.reduces)
-      buffers.push_back({.isLL = shape.src1});
+    for (bool isMarked : {shape.dst, shape.src0, shape.src1})
+      buffers.push_back({.isMarked = isMarked});
+    buffers.resize(1 + shape.sources());
   }
 
   void build() {
@@ -123,7 +122,7 @@ public:
 
 private:
   struct Buffer {
-    bool isLL;
+    bool isMarked; ///< see TransferShape
     Value base = {}, segment = {}, chunk = {};
     Value step = {};  ///< to the next repetition: chunks, or segments negated
     Value piece = {}; ///< bytes from one piece to the next
@@ -242,7 +241,7 @@ private:
     }
     // In place, a chunk may be where it is to be copied to.
     Value moves;
-    if (!shape.reduces && !shape.hasLL() && !puts)
+    if (!shape.reduces && !shape.hasLL() && !shape.isWide() && !puts)
       moves = code.differ(carried[1], carried[2]);
     code.loop(first, pieces, step, carried, [&](Value, ValueRange now) {
       Value length = code.minSigned(now[0], most);
@@ -255,17 +254,18 @@ private:
   }
 
   /// The address of the block's first slice in a buffer, and what the next one
-  /// is behind it. LL words take twice the bytes of plain memory; the numbers
-  /// of their chunks count that already, and they are in one segment.
+  /// is behind it. LL words take twice the bytes of plain memory, and f32 two
+  /// or four times; the numbers of their chunks count that, in one segment.
   Value firstSlice(Buffer &buffer) {
     Value bytes = code.add(times(code, stride, buffer.chunk), skip);
     buffer.piece = piece;
-    if (buffer.isLL) {
+    unsigned width = shape.isWide() ? shape.width : 2;
+    for (unsigned i = 1; buffer.isMarked && i < width; ++i) {
       bytes = code.add(bytes, skip);
-      buffer.piece = code.add(piece, piece);
-    } else {
-      bytes = code.add(bytes, times(code, distance, buffer.segment));
+      buffer.piece = code.add(buffer.piece, piece);
     }
+    if (!buffer.isMarked)
+      bytes = code.add(bytes, times(code, distance, buffer.segment));
     if (times32) {
       Value isBySegments =
           code.is(Compare::SignedLess, buffer.step, code.c32(0));

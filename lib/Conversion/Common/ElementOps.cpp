@@ -88,10 +88,10 @@ static uint64_t nanOf(const ElementType &type) {
 //===----------------------------------------------------------------------===//
 
 ReduceBuilder::ReduceBuilder(CodeBuilder &code, const ElementOp &op,
-                             unsigned lanes)
+                             unsigned lanes, WideOperands operands)
     : code(code), op(op), element(op.element), lanes(lanes),
       type(op.type(code.loc().getContext())),
-      f32(Float32Type::get(code.loc().getContext())) {}
+      f32(Float32Type::get(code.loc().getContext())), operands(operands) {}
 
 Type ReduceBuilder::wide(Type element) const {
   return lanes == 0 ? element : code.vector(lanes, element);
@@ -150,7 +150,7 @@ Value ReduceBuilder::reduce(Value lhs, Value rhs,
 /// them as they are, and of bytes a conversion would turn the infinite f8e5m2
 /// into the largest finite one.
 bool ReduceBuilder::selectsSmall() const {
-  return element.combinesAsF32() &&
+  return element.combinesAsF32() && !operands.any() &&
          (op.reduction == Reduction::Min || op.reduction == Reduction::Max);
 }
 
@@ -174,7 +174,7 @@ ReduceBuilder::Values ReduceBuilder::begin(Value lhs,
     llvm::append_range(sums, part().begin(partOf(lhs, i), average));
   if (!sums.empty())
     return sums;
-  bool extends = element.combinesAsF32() && !selectsSmall();
+  bool extends = element.combinesAsF32() && !selectsSmall() && !operands.src0;
   Value value = extends ? extend(lhs) : lhs;
   if (isMeanOfFloats())
     return AverageBuilder(code, element, lanes).begin(value, average.factors);
@@ -195,7 +195,8 @@ void ReduceBuilder::add(Values &sums, Value rhs,
     sums[0] = selectSmall(sums[0], rhs);
     return;
   }
-  Value value = element.combinesAsF32() ? extend(rhs) : rhs;
+  bool extends = element.combinesAsF32() && !operands.src1;
+  Value value = extends ? extend(rhs) : rhs;
   if (isMeanOfFloats())
     AverageBuilder(code, element, lanes).add(sums, value, average.factors);
   else
@@ -218,7 +219,18 @@ Value ReduceBuilder::finish(const Values &sums,
     result = AverageBuilder(code, element, lanes).finish(sums, average.factors);
   else if (average.divisor)
     result = divideInteger(result, average.divisor);
-  return element.combinesAsF32() ? round(result) : result;
+  return element.combinesAsF32() && !operands.dst ? round(result) : result;
+}
+
+Value ReduceBuilder::convert(Value value) {
+  if (operands.src0 == operands.dst)
+    return value;
+  if (numParts() == 1)
+    return operands.dst ? extend(value) : round(value);
+  Values parts;
+  for (unsigned i = 0; i < numParts(); ++i)
+    parts.push_back(part().convert(partOf(value, i)));
+  return join(parts);
 }
 
 static SmallVector<int32_t> lanesFrom(unsigned first, unsigned count) {

@@ -62,16 +62,29 @@ struct AverageOperands {
   mlir::Value divisor = {}; ///< of integers, in the last reduction
 };
 
+/// Which operands of a transfer are f32 in memory, where its elements are
+/// smaller floats.
+struct WideOperands {
+  bool dst = false, src0 = false, src1 = false;
+
+  bool any() const { return dst || src0 || src1; }
+};
+
 /// Builds code that reduces values of `lanes` elements each; 0 lanes are one
 /// element that is not in a vector.
 class ReduceBuilder {
 public:
   using Value = mlir::Value;
 
-  ReduceBuilder(CodeBuilder &code, const ElementOp &op, unsigned lanes);
+  ReduceBuilder(CodeBuilder &code, const ElementOp &op, unsigned lanes,
+                WideOperands operands = {});
 
-  /// The type of the values in memory.
-  mlir::Type memoryType() const { return wide(type); }
+  /// The type of the values in memory, f32 or that of the elements.
+  mlir::Type memoryType(bool isF32 = false) const {
+    return wide(isF32 ? f32 : type);
+  }
+  /// What a copy makes of a value of its source.
+  Value convert(Value value);
   /// What reduce() of an average takes, from an AverageWord (i32); of the last
   /// reduction if it `divides`.
   AverageOperands averageOperands(Value word, bool divides);
@@ -93,7 +106,7 @@ private:
   unsigned partLanes() const {
     return element.saturates() && lanes > 4 ? 4 : lanes;
   }
-  ReduceBuilder part() const { return {code, op, partLanes()}; }
+  ReduceBuilder part() const { return {code, op, partLanes(), operands}; }
   unsigned numParts() const { return lanes == 0 ? 1 : lanes / partLanes(); }
   /// Part `index` of `value`.
   Value partOf(Value value, unsigned index);
@@ -123,6 +136,7 @@ private:
   const ElementType &element;
   unsigned lanes;
   mlir::Type type, f32;
+  WideOperands operands;
 };
 
 } // namespace sccl::coll

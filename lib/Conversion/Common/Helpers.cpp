@@ -13,6 +13,7 @@
 #include "FlagCode.h"
 #include "HostLoops.h"
 #include "MarkCode.h"
+#include "WideLoops.h"
 
 using namespace mlir;
 using namespace sccl;
@@ -32,6 +33,8 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
     buildChunkHelper(code, options, shape);
     if (shape.hasLL())
       buildLLLoops(code, options, shape);
+    else if (shape.isWide())
+      buildWideLoops(code, options, shape);
     else
       hasTerms = true;
   }

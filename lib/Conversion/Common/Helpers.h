@@ -38,6 +38,7 @@
 //   @coll_reduce_elements_XYZ, @coll_average_XYZ
 //                          the same with LL words: the destination X and the
 //                          sources are LL words (p) or plain memory (m)
+//                          Or wide (w), of f32, where elements are smaller (m)
 //   @coll_copy_XY_team     the same by 32 threads side by side: short slices
 //                          of several chunks at once
 //

@@ -20,9 +20,9 @@ using namespace sccl::coll;
 
 std::string TransferShape::suffix() const {
   std::string letters = "_";
-  for (bool isLL : {dst, src0, src1})
-    letters += isLL ? 'p' : 'm';
-  letters.resize(hasLL() ? 2 + sources() : 0);
+  for (bool isMarked : {dst, src0, src1})
+    letters += !isMarked ? 'm' : isWide() ? 'w' : 'p';
+  letters.resize(hasLL() || isWide() ? 2 + sources() : 0);
   return hasTerms ? letters + helper::termsSuffix : letters;
 }
 

@@ -27,15 +27,22 @@ class CodeBuilder;
 struct HelperOptions;
 
 /// What helpers a copy or a reduction needs: does it reduce, two operands or
-/// several terms, and which operands are LL words?
+/// several terms, and which operands are LL words, or wide?
 struct TransferShape {
   bool reduces = false;
   bool dst = false, src0 = false, src1 = false;
   bool hasTerms = false; ///< as many as an operand says, from src1 on
+  /// If not 1, the operands that would be LL words have f32 in plain memory, of
+  /// so many times the bytes of elements.
+  unsigned width = 1;
 
   auto operator<=>(const TransferShape &) const = default;
-  bool hasLL() const { return dst || src0 || src1; }
-  bool isPlain() const { return !hasLL() && !hasTerms; }
+  bool isWide() const { return width != 1; }
+  bool hasLL() const { return !isWide() && (dst || src0 || src1); }
+  bool isPlain() const { return !hasLL() && !isWide() && !hasTerms; }
+  WideOperands wideOperands() const {
+    return isWide() ? WideOperands{dst, src0, src1} : WideOperands{};
+  }
   /// True if the helper itself repeats what it does. Of plain memory the caller
   /// does: what is kept across calls would cost kernels 20 registers.
   bool repeats() const { return hasLL() && !hasTerms; }
@@ -48,7 +55,8 @@ struct TransferShape {
   static constexpr unsigned firstWithTerms = 16, count = 24;
   /// What the names of the helpers end with. With LL words a letter for the
   /// destination and one for each source, p for LL words and m for plain
-  /// memory: "_pmp"; then "_terms" if it has them.
+  /// memory: "_pmp"; w and m with f32 beside smaller elements; then "_terms" if
+  /// it has them.
   std::string suffix() const;
 };
 

@@ -7,6 +7,8 @@
 
 #include "KernelPatterns.h"
 
+#include "../Common/WideLoops.h"
+
 #include "../CollToKernel/TableKernel.h"
 
 #include "sccl/ABI/RankTable.h"
@@ -82,6 +84,7 @@ std::vector<coll::ElementOp> collk::reductionsOf(ArrayRef<Element> elements,
 LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
                                HelperOptions &options) {
   bool hasReducingLL = false;
+  unsigned sumWidth = 1;
   program.walk([&](Operation *each) {
     TransferShape shape;
     options.traced |= isa<MarkOp>(each);
@@ -96,7 +99,13 @@ LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
     if (shape.reduces)
       options.reductions = ops;
     hasReducingLL |= shape.reduces && shape.hasLL();
+    sumWidth = std::max(sumWidth, shape.width);
   });
+  if (sumWidth > 1) {
+    options.reductions = ops; // copies convert
+    if (std::optional<std::string> reason = coll::whyNotWide(ops, sumWidth))
+      return program.emitError(*reason);
+  }
   if (!hasReducingLL)
     return success();
   for (const coll::ElementOp &op : ops)

@@ -55,6 +55,10 @@ static void addConversions(TypeConverter &converter, Type pointer) {
         return convertSlot(type, types);
       });
   converter.addConversion(
+      [=](WideSlotType type, Types &types) -> std::optional<LogicalResult> {
+        return convertSlot(type, types);
+      });
+  converter.addConversion(
       [=](FlagType type, Types &types) -> std::optional<LogicalResult> {
         types.assign(4, i32(type));
         return success();

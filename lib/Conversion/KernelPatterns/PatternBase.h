@@ -135,7 +135,7 @@ protected:
       operands.push_back(mlir::arith::TruncIOp::create(
           rewriter, loc, rewriter.getI32Type(), adaptor.getLaunch().front()));
       operands.push_back(this->argument(rewriter, op, Argument::Abort));
-    } else if (this->lowering.isHost) {
+    } else if (this->lowering.isHost && !shape.isWide()) {
       operands.push_back(countSlots(op, rewriter));
     }
     llvm::append_range(operands, more);

@@ -123,7 +123,7 @@ LogicalResult MarkOp::verify() {
 }
 
 LogicalResult SlotOp::verify() {
-  if (!isa<LLSlotType>(getType()))
+  if (isa<SlotType>(getType()))
     return success();
   Operation *buffer = getBuffer().getDefiningOp();
   auto isPlain = [](auto op) {
@@ -131,7 +131,9 @@ LogicalResult SlotOp::verify() {
   };
   if (isPlain(dyn_cast_or_null<OwnOp>(buffer)) ||
       isPlain(dyn_cast_or_null<PeerOp>(buffer)))
-    return emitOpError("has LL words in a buffer that is not scratch");
+    return emitOpError() << "has "
+                         << (isa<LLSlotType>(getType()) ? "LL words" : "f32")
+                         << " in a buffer that is not scratch";
   return success();
 }
 
