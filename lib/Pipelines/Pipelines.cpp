@@ -55,7 +55,7 @@ static void addProgram(OpPassManager &manager, const LoweringOptions &options,
        .doubleBuffer = options.doubleBuffer,
        .ll = options.ll,
        .sumOrder = orderFor(options),
-       .oneRounding = contractFor(options).oneRounding}));
+       .oneRounding = contractFor(options).addsInputs()}));
 }
 
 void sccl::addUncheckedLowering(OpPassManager &manager,
@@ -67,7 +67,8 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
   programs.addPass(
       coll::createFuseReductions({.explain = options.explain,
                                   .oneByOne = contract.isOneByOne(),
-                                  .unweighted = contract.isUnweighted()}));
+                                  .unweighted = contract.isUnweighted(),
+                                  .sumWidth = contract.sumWidth}));
   programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
     programs.addPass(coll::createInsertStepBarriers());
@@ -106,6 +107,9 @@ LoweringOptions sccl::messageLowering(LoweringOptions options) {
   options.links = {};
   options.steps = options.throughScratch = options.doubleBuffer = false;
   options.ll = options.virtualRanks = options.traced = false;
+  // Messages have elements of one type, so that only inputs are added up.
+  options.oneRounding = contractFor(options).oneRounding;
+  options.wire = Wire::Element;
   options.blocksPerLink = 1;
   options.smBudget = 0;
   options.codeShape = CodeShapeChoice::Table;

@@ -133,7 +133,7 @@ struct CheckProgramPass : coll::impl::CheckProgramBase<CheckProgramPass> {
   LogicalResult check(ProgramOp program, const Collective &collective) {
     if (failed(ProgramChecker(program, collective, {})
                    .run({.order = sumOrder,
-                         .roundsOnce = smallFloats || oneRounding,
+                         .roundsOnce = smallFloats,
                          .oneRounding = oneRounding})))
       return failure();
     if (!inPlace || allowsInPlace(program, collective))

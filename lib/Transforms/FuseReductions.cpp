@@ -7,6 +7,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "ScratchSlots.h"
 #include "sccl/ABI/AverageWord.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
 #include "sccl/Analysis/SlotNumbering.h"
@@ -250,117 +251,15 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
   return true;
 }
 
+/// True if a transfer of `program` converts nothing.
+static bool usesCopyEngines(ProgramOp program) {
+  bool result = false;
+  forEachOp<TransferOpInterface>(
+      program, [&](TransferOpInterface op) { result |= op.usesCopyEngine(); });
+  return result;
+}
+
 namespace {
-/// Numbers the scratch of each rank anew, without the slots that nobody uses. A
-/// rank keeps its numbers if a repeated transfer would lose its even strides.
-class ScratchCompaction {
-public:
-  explicit ScratchCompaction(ProgramOp program) {
-    for (RankOp rank : program.getBody().getOps<RankOp>())
-      ranks.push_back({rank, std::vector<unsigned>(rank.getScratch(), unused)});
-    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
-      Transfer transfer = *getTransfer(op);
-      if (llvm::any_of(rangesOf(transfer), isInScratch))
-        transfers.emplace_back(op, std::move(transfer));
-    });
-  }
-
-  /// Returns the number of slots given back.
-  unsigned run() {
-    forEachRange([&](SlotRange &range) {
-      for (unsigned i = 0; i < range.size(); ++i)
-        ranks[range.rank].numbers[range[i]] = 0;
-    });
-    for (Rank &rank : ranks)
-      for (unsigned &number : rank.numbers)
-        if (number != unused)
-          number = rank.used++;
-    forEachRange([&](SlotRange &range) {
-      ranks[range.rank].isKept |= !findStride(range);
-    });
-    for (auto &[op, transfer] : transfers)
-      if (transfer.reads.size() > 2)
-        ranks[transfer.reads[1].rank].isKept |= !keepsTerms(transfer);
-    forEachRange([&](SlotRange &range) { renumber(range); });
-    for (auto &[op, transfer] : transfers)
-      op.setPlaces(transfer);
-    unsigned freed = 0;
-    for (Rank &rank : ranks) {
-      if (rank.isKept)
-        continue;
-      freed += rank.op.getScratch() - rank.used;
-      rank.op.setScratch(rank.used);
-    }
-    return freed;
-  }
-
-private:
-  static constexpr unsigned unused = ~0u;
-  struct Rank {
-    RankOp op;
-    std::vector<unsigned> numbers; ///< new ones, by slot
-    unsigned used = 0;
-    bool isKept = false;
-  };
-
-  static bool isInScratch(const SlotRange *range) {
-    return range->buffer == Buffer::Scratch;
-  }
-  static SmallVector<SlotRange *, 3> rangesOf(Transfer &transfer) {
-    SmallVector<SlotRange *, 3> ranges = {&transfer.write};
-    for (SlotRange &read : transfer.reads)
-      ranges.push_back(&read);
-    return ranges;
-  }
-
-  /// Calls `visit` with each range that is in scratch.
-  void forEachRange(llvm::function_ref<void(SlotRange &)> visit) {
-    for (auto &[op, transfer] : transfers)
-      for (SlotRange *range : rangesOf(transfer))
-        if (isInScratch(range))
-          visit(*range);
-  }
-
-  /// Gives a range its new numbers.
-  void renumber(SlotRange &range) {
-    const Rank &rank = ranks[range.rank];
-    if (rank.isKept)
-      return;
-    range.stride = *findStride(range);
-    range.slot = rank.numbers[range.slot];
-  }
-
-  /// The stride of `range` by the new numbers; nothing if it is uneven.
-  std::optional<unsigned> findStride(const SlotRange &range) const {
-    const std::vector<unsigned> &numbers = ranks[range.rank].numbers;
-    std::optional<unsigned> stride;
-    for (unsigned i = range.count; i < range.size(); i += range.count) {
-      unsigned step = numbers[range[i]] - numbers[range[i - range.count]];
-      if (stride.value_or(step) != step)
-        return std::nullopt;
-      stride = step;
-    }
-    return stride.value_or(0);
-  }
-
-  /// True if the terms of `transfer` are at one distance by the new numbers.
-  bool keepsTerms(const Transfer &transfer) const {
-    const std::vector<unsigned> &numbers =
-        ranks[transfer.reads[1].rank].numbers;
-    auto terms = llvm::drop_begin(transfer.reads);
-    unsigned first = numbers[terms.begin()->slot];
-    unsigned distance = numbers[transfer.reads[2].slot] - first;
-    return llvm::all_of(llvm::enumerate(terms), [&](auto term) {
-      return numbers[term.value().slot] == first + term.index() * distance &&
-             findStride(term.value()) == findStride(transfer.reads[1]);
-    });
-  }
-
-  std::vector<Rank> ranks; ///< by number
-  /// Those that name scratch.
-  std::vector<std::pair<TransferOpInterface, Transfer>> transfers;
-};
-
 /// What was done to a program.
 struct FusionCounts {
   unsigned gets = 0, puts = 0, terms = 0, slots = 0;
@@ -380,8 +279,10 @@ struct FuseReductionsPass : coll::impl::FuseReductionsBase<FuseReductionsPass> {
       markAllAnalysesPreserved();
     } else {
       counts = fuse(program, combines);
+      if (!usesCopyEngines(program))
+        program.setSumWidth(sumWidth);
       // Sums in one order have left places empty in any case.
-      counts.slots = ScratchCompaction(program).run();
+      counts.slots = compactScratch(program);
     }
     numGets += counts.gets;
     numPuts += counts.puts;

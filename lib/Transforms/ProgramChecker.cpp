@@ -23,7 +23,8 @@ ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
       inPlaceOffsets(collective.numRanks()), slots(program, collective),
       order(program, collective.chunksPerSegment()),
       expressions(collective.numRanks()),
-      numContributors(collective.numChunks()), states(slots.size()) {
+      numContributors(collective.numChunks()), states(slots.size()),
+      ranks(ranksOf(program)) {
   for (unsigned rank = 0; mode.inPlace && rank < collective.numRanks(); ++rank)
     inPlaceOffsets[rank] = collective.inPlaceOffset(rank);
   fillInputs();
@@ -31,7 +32,9 @@ ProgramChecker::ProgramChecker(ProgramOp program, const Collective &collective,
 }
 
 LogicalResult ProgramChecker::run(const SumContract &contract) {
-  roundsOnce = contract.roundsOnce;
+  // Where partial sums are wide, terms at once are what they are one by one.
+  bool isWide = program.getSumWidth() != 1;
+  roundsOnce = contract.roundsOnce || (contract.oneRounding && !isWide);
   LogicalResult status = success();
   LogicalResult walked = walkInExecutionOrder(
       program,
@@ -49,7 +52,7 @@ LogicalResult ProgramChecker::run(const SumContract &contract) {
     return failure();
   if (failed(checkOrder(contract.order)))
     return failure();
-  return contract.oneRounding ? checkRoundings() : success();
+  return contract.oneRounding && !isWide ? checkRoundings() : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,6 +153,9 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
   if (transfer.reduces() &&
       failed(checkFinal(op, chunk, transfer.isFinal, result)))
     return failure();
+  if (program.getSumWidth() != 1 &&
+      failed(checkWidth(op, transfer.write, i, result)))
+    return failure();
   // A chunk that is where it is to be copied to stays there.
   if (isa<CopyOp>(op) &&
       numberOf(transfer.reads[0], i) == numberOf(transfer.write, i))
@@ -161,6 +167,23 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
 static Fault name(Fault &&fault, const SlotRange &range, unsigned i) {
   return std::move(fault) << stringifyBuffer(range.buffer) << '[' << range[i]
                           << "] of rank " << range.rank;
+}
+
+/// A partial sum stays in f32: what is not wide holds inputs and results.
+LogicalResult ProgramChecker::checkWidth(Operation *op, const SlotRange &write,
+                                         unsigned i, const SlotState &result) {
+  unsigned contributions = collective.combining()
+                               ? expressions.numContributions(result.expression)
+                               : 1;
+  if (contributions == 1 || contributions == numContributors[result.chunk] ||
+      isWide(ranks[write.rank], write))
+    return success();
+  if (failed(settle()))
+    return failure();
+  return name(fault(op) << "rounds a partial sum of chunk " << result.chunk
+                        << ": it writes ",
+              write, i)
+         << ", which is not wide (T3)";
 }
 
 /// The chunks of a transfer move at the same time, in any order: none may be

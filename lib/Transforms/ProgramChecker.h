@@ -116,6 +116,8 @@ private:
                                 unsigned i, const SlotState &result);
   mlir::LogicalResult checkFinal(mlir::Operation *op, unsigned chunk,
                                  bool isFinal, const SlotState &result);
+  mlir::LogicalResult checkWidth(mlir::Operation *op, const SlotRange &write,
+                                 unsigned i, const SlotState &result);
   unsigned firstMissing(unsigned chunk, unsigned expression) const;
 
   // Claims.
@@ -144,6 +146,7 @@ private:
   Expressions expressions;
   std::vector<unsigned> numContributors; ///< to each chunk
   std::vector<SlotState> states;         ///< by number of the slot
+  llvm::SmallVector<RankOp, 0> ranks;    ///< by number
   std::vector<Executed> executed;
   /// The last reader, as the number of ops up to it, and the writer that it was
   /// asked about.

@@ -33,6 +33,10 @@ FailureOr<unsigned> ProgramChecker::expressionAsked(const SumOrder &asked,
 LogicalResult ProgramChecker::checkOrder(const SumOrder &asked) {
   if (!collective.combining() || asked == SumOrder::Any)
     return success(); // copies are always identical
+  if (asked.isTree() && program.getSumWidth() != 1)
+    return fault(program) << "has partial sums in f32, which have other bits "
+                             "than those of "
+                          << asked.toString() << " that are rounded (T2)";
   std::map<std::vector<unsigned>, unsigned> trees;
   for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk) {
     std::optional<std::pair<unsigned, unsigned>> first;

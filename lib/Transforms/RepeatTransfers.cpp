@@ -64,13 +64,26 @@ static bool hasSameTerms(const Transfer &a, const Transfer &b) {
   return a.reads.size() == b.reads.size() && distance(a) == distance(b);
 }
 
+/// True if chunks have the same type in the ranges of both; `ranks` own them.
+static bool haveSameTypes(const Transfer &a, const Transfer &b,
+                          ArrayRef<RankOp> ranks) {
+  auto areAlike = [&](const SlotRange &one, const SlotRange &other) {
+    return isWide(ranks[one.rank], one) == isWide(ranks[other.rank], other);
+  };
+  return areAlike(a.write, b.write) && a.reads.size() == b.reads.size() &&
+         llvm::all_of(llvm::zip_equal(a.reads, b.reads), [&](auto reads) {
+           return areAlike(std::get<0>(reads), std::get<1>(reads));
+         });
+}
+
 /// Adds `next`, which is not repeated, as one more repetition of `transfer`.
 /// Returns false, and changes nothing, if it is none.
 static bool extend(Transfer &transfer, const Transfer &next,
-                   unsigned perSegment) {
+                   unsigned perSegment, ArrayRef<RankOp> ranks) {
   if (next.times != 1 || next.count != transfer.count ||
       next.step != transfer.step || next.isFinal != transfer.isFinal ||
-      next.chunk < transfer.chunk || !hasSameTerms(next, transfer))
+      next.chunk < transfer.chunk || !hasSameTerms(next, transfer) ||
+      !haveSameTypes(next, transfer, ranks))
     return false;
   unsigned times = transfer.times, distance = next.chunk - transfer.chunk;
   if (times > 1 ? distance != transfer.chunkStride * times
@@ -92,7 +105,8 @@ static bool extend(Transfer &transfer, const Transfer &next,
 }
 
 /// Returns the number of ops that are repetitions of others now.
-static unsigned repeatTransfers(ChannelOp channel, unsigned perSegment) {
+static unsigned repeatTransfers(ChannelOp channel, unsigned perSegment,
+                                ArrayRef<RankOp> ranks) {
   unsigned count = 0;
   TransferOpInterface last;
   Transfer sum;
@@ -110,7 +124,7 @@ static unsigned repeatTransfers(ChannelOp channel, unsigned perSegment) {
     Transfer next = *getTransfer(&op);
     if (last && last->getName() == op.getName() &&
         last.usesCopyEngine() == transfer.usesCopyEngine() &&
-        extend(sum, next, perSegment)) {
+        extend(sum, next, perSegment, ranks)) {
       op.erase();
       ++count;
       continue;
@@ -133,10 +147,11 @@ struct RepeatTransfersPass
     if (!problem)
       return signalPassFailure();
     std::atomic<unsigned> count = 0;
+    SmallVector<RankOp, 0> ranks = ranksOf(getOperation());
     forEachRankApart(getOperation(), [&](RankOp rank) {
       for (ChannelOp channel : rank.getBody().getOps<ChannelOp>())
-        count +=
-            repeatTransfers(channel, problem->collective.chunksPerSegment());
+        count += repeatTransfers(channel,
+                                 problem->collective.chunksPerSegment(), ranks);
     });
     numRepeated += count;
     if (explain)

@@ -260,7 +260,8 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
         become a `coll.reduce_put`: the result goes from registers to the peer;
       - a `coll.get` whose chunk only one `coll.local_reduce` reads, and that reduction,
         become a `coll.get_reduce`: the chunk is reduced as it is read.
-    Scratch that nobody uses any more is given back.
+    Scratch that nobody uses any more is given back. With `sum-width`, slots for
+    partial sums become wide, and come first.
 
     Expects programs as `coll-lower-schedule` leaves them. The statistics count
     what was joined, for a build of LLVM that has them; `explain` prints the same
@@ -279,7 +280,10 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
     Option<"oneByOne", "one-by-one", "bool", "false",
            "Leave reductions of two terms apart, each with its rounding">,
     Option<"unweighted", "unweighted", "bool", "false",
-           "Join terms with any contributions: no average is formed">
+           "Join terms with any contributions: no average is formed">,
+    Option<"sumWidth", "sum-width", "unsigned", "1",
+           "Keep and send partial sums in f32, of so many times the bytes of an "
+           "element: 2 or 4">
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -436,7 +440,8 @@ def CheckProgram : Pass<"coll-check-program", "::sccl::coll::ProgramOp"> {
         by one, since it is rounded once. See docs/Numerics.md;
       - if `order` is a tree, a chunk that is combined in another order (T2);
       - with `one-rounding`, a chunk that is rounded more than once, as partial
-        sums of it are (T3);
+        sums of it are; in a program with `sum_width`, a partial sum that is
+        written to a slot that is not wide (T3);
       - with `in-place`, any of this when the send and the receive buffer of each
         rank overlap as in NCCL's collectives in place, or that they have no such
         overlap, as in an all_to_all (H4).
