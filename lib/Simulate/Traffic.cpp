@@ -21,11 +21,12 @@ using namespace sccl::coll;
 
 void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
   isWords = readsWords || writesWords;
-  inputs = std::max(operands, 1u);
+  unsigned sources = std::max(operands, 1u);
+  inputs = sources;
   // LL words are polled eight at a time. In plain memory the first two operands
   // are loaded together, then four of the others, two and one.
   constexpr unsigned atOnce = 8;
-  unsigned others = inputs - 1, first = others > 0 && !isWords;
+  unsigned others = sources - 1, first = others > 0 && !isWords;
   others -= first;
   accesses = isWords ? (others + atOnce - 1) / atOnce
                      : first + others / 4 + unsigned(std::popcount(others % 4));
@@ -36,6 +37,11 @@ void Action::setOperands(unsigned operands, bool readsWords, bool writesWords) {
     bytes *= 2;
   else if (readsWords)
     inputs *= 2;
+}
+
+void Action::setWidths(double moved, double loaded) {
+  bytes *= moved;
+  inputs = loaded / moved;
 }
 
 using Kind = Action::Kind;
@@ -62,6 +68,19 @@ Action coll::actionOf(ProgramOp program, unsigned rank,
   const SlotRange &write = transfer.write;
   action.setOperands(transfer.reads.size(), readsWords,
                      holdsLL(program, write));
+  if (program.getSumWidth() != 1) {
+    SmallVector<RankOp, 0> ranks = ranksOf(program);
+    auto widthOf = [&](const SlotRange &range) -> double {
+      return isWide(ranks[range.rank], range) ? program.getSumWidth() : 1;
+    };
+    double moved = widthOf(write), loaded = 0;
+    for (const SlotRange &read : transfer.reads) {
+      loaded += widthOf(read);
+      if (read.rank != rank)
+        moved = widthOf(read);
+    }
+    action.setWidths(moved, loaded);
+  }
   // Blocks share a run of LL words, but have a part of each other chunk.
   action.pieces = write.size() / (action.isWords ? write.count : 1);
   return action;

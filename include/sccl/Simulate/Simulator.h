@@ -88,7 +88,7 @@ struct Action {
   unsigned flag = 0;
   unsigned value = 0;
   double bytes = 0;
-  unsigned inputs = 1;   ///< of a transfer: it loads so many times `bytes`
+  double inputs = 1;     ///< of a transfer: it loads so many times `bytes`
   unsigned accesses = 1; ///< of its loads, that wait for each other
   /// It moves so many slices, which are apart in memory, of which the teams of
   /// a block have one each.
@@ -105,6 +105,10 @@ struct Action {
   /// words have twice the bytes of their data, whether they are read or
   /// written, and teams copy them.
   void setOperands(unsigned operands, bool readsWords, bool writesWords);
+  /// Of a transfer that has its operands: some are of f32 beside smaller
+  /// elements. It then has `moved` times its bytes, and loads `loaded` times
+  /// what it had of one operand.
+  void setWidths(double moved, double loaded);
 
   /// What one thread block moves of this in a microsecond, at most; infinity if
   /// `timing` does not say.
