@@ -20,13 +20,14 @@ SumErrors::SumErrors(ProgramOp program, const Collective &collective,
                      const ElementType &element, Reduction reduction)
     : collective(collective), element(element),
       averages(reduction == Reduction::Avg), slots(program, collective),
-      states(slots.size()) {
+      ranks(ranksOf(program)), states(slots.size()) {
   assert((averages || reduction == Reduction::Sum) && "no sum");
   if (element.isFloat()) {
     int mantissa = int(element.mantissaBits);
     unit = std::ldexp(1.0, -mantissa - 1);
     wideUnit = element.combinesAsF32() ? std::ldexp(1.0, -24) : 0;
     least = std::ldexp(1.0, 1 - int(element.bias()) - mantissa);
+    wideLeast = element.combinesAsF32() ? 0x1p-149 : 0;
   }
   for (unsigned rank = 0; rank < collective.numRanks(); ++rank)
     for (unsigned slot = 0; slot < collective.inputSlots(rank); ++slot)
@@ -47,8 +48,13 @@ void SumErrors::take(const Transfer &transfer, unsigned i) {
   for (const SlotRange &read : transfer.reads)
     terms.push_back(states[slots.number(read.rank, read.buffer, read[i])]);
   const SlotRange &write = transfer.write;
-  states[slots.number(write.rank, write.buffer, write[i])] =
-      transfer.reduces() ? reduce(terms, transfer.isFinal) : terms.front();
+  bool isWideNow = isWide(ranks[write.rank], write);
+  State &result = states[slots.number(write.rank, write.buffer, write[i])];
+  result = transfer.reduces() ? reduce(terms, transfer.isFinal, isWideNow)
+                              : terms.front();
+  if (result.isWide && !isWideNow && result.contributions > 1)
+    ++result.roundings;
+  result.isWide = isWideNow;
 }
 
 /// The logarithm of what an input that was rounded so often may have grown by.
@@ -57,31 +63,36 @@ double SumErrors::growthOf(const State &state) const {
          state.wideRoundings * std::log1p(wideUnit);
 }
 
-/// What a term goes through in a reduction. Two small floats that are added in
-/// f32 and then rounded have the bits of one rounding.
+/// What a term goes through in a reduction, whose result may be f32. Two small
+/// floats that are added in f32 and then rounded have the bits of one rounding.
 void SumErrors::addRounding(State &state, unsigned additions, bool isOnlyOne,
-                            bool divides) const {
+                            bool divides, bool isWide) const {
   if (!element.combinesAsF32()) {
     state.roundings += additions + divides;
     return;
   }
-  if (!isOnlyOne || divides)
+  if (!isOnlyOne || divides || isWide)
     state.wideRoundings += additions + divides;
-  ++state.roundings;
+  state.roundings += !isWide;
 }
 
 /// Terms are added from left to right. An average keeps a sum of c terms over
 /// the least power of two, 2^e, that is at least c; its least numbers are then
 /// 2^e times as large.
-SumErrors::State SumErrors::reduce(llvm::ArrayRef<State> terms,
-                                   bool isFinal) const {
-  State sum;
+SumErrors::State SumErrors::reduce(llvm::ArrayRef<State> terms, bool isFinal,
+                                   bool isWide) const {
+  State sum{.isWide = isWide};
+  // Of two small floats, and not of sums in f32.
+  bool isOnlyOne =
+      terms.size() == 2 && llvm::none_of(terms, [](const State &term) {
+        return term.isWide && term.contributions > 1;
+      });
   bool divides = averages && isFinal;
   for (auto [i, term] : llvm::enumerate(terms)) {
     unsigned additions = unsigned(terms.size() - std::max<size_t>(i, 1));
     State own, path = term;
     for (State *state : {&own, &path})
-      addRounding(*state, additions, terms.size() == 2, divides);
+      addRounding(*state, additions, isOnlyOne, divides, isWide);
     if (growthOf(path) > growthOf(sum)) {
       sum.roundings = path.roundings;
       sum.wideRoundings = path.wideRoundings;
@@ -91,8 +102,9 @@ SumErrors::State SumErrors::reduce(llvm::ArrayRef<State> terms,
       sum.absolute += term.absolute * std::exp(growthOf(own));
   }
   if (averages)
-    sum.absolute += least * (isFinal ? sum.contributions
-                                     : std::bit_ceil(sum.contributions));
+    sum.absolute +=
+        (isWide ? wideLeast : least) *
+        (isFinal ? sum.contributions : std::bit_ceil(sum.contributions));
   return sum;
 }
 

@@ -214,6 +214,8 @@ std::string test::describe(const RandomCase &given) {
   if (options.pieces != plain.pieces)
     os << " --pieces=" << options.pieces
        << " --piece-distance=" << options.pieceDistance;
+  if (options.wire != plain.wire)
+    os << " --wire=" << options.wire;
   if (options.sumOrder != plain.sumOrder)
     os << " --order=" << options.sumOrder;
   for (auto [member, word] :

@@ -59,22 +59,25 @@ private:
     unsigned roundings = 0, wideRoundings = 0;
     unsigned contributions = 0;
     double absolute = 0;
+    bool isWide = false; ///< it is f32 where elements are smaller
   };
   void take(const Transfer &transfer, unsigned i);
-  State reduce(llvm::ArrayRef<State> terms, bool isFinal) const;
+  State reduce(llvm::ArrayRef<State> terms, bool isFinal, bool isWide) const;
   void addRounding(State &state, unsigned additions, bool isOnlyOne,
-                   bool divides) const;
+                   bool divides, bool isWide) const;
   double growthOf(const State &state) const;
   SumError errorOf(const State &state) const;
 
   const Collective &collective;
   ElementType element;
   bool averages;
-  double unit = 0;     ///< roundoff of the type
-  double wideUnit = 0; ///< of f32, where that is what is added
-  double least = 0;    ///< number of the type that is more than 0
+  double unit = 0;      ///< roundoff of the type
+  double wideUnit = 0;  ///< of f32, where that is what is added
+  double least = 0;     ///< number of the type that is more than 0
+  double wideLeast = 0; ///< the same of f32, likewise
   SlotNumbering slots;
-  std::vector<State> states; ///< by number of the slot
+  llvm::SmallVector<RankOp, 0> ranks; ///< by number
+  std::vector<State> states;          ///< by number of the slot
 };
 
 } // namespace sccl::coll
