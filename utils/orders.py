@@ -7,13 +7,16 @@
 #===----------------------------------------------------------------------===//
 """Prints tables of docs/Numerics.md: what `sccl plan` advises for an all_reduce
 of floats with --order=ORDER beside --order=any, or of bf16 with --one-rounding
-if ORDER is `once`; or with --loads the frontiers of `sccl pareto`, R/C by S with
-the proved bound behind it where that is less.
+if ORDER is `once`, and with --wire=f32 if it is `wire`; or with --loads the
+frontiers of `sccl pareto`, R/C by S with the proved bound behind it where that is
+less. With --errors it prints for 64 MiB of bf16 what all three take, and how far off
+their sums are at most.
 
-Usage: orders.py [--loads] SCCL ORDER [MACHINE...]
+Usage: orders.py [--loads | --errors] SCCL ORDER [MACHINE...]
 """
 
 import json
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -25,21 +28,31 @@ SIZES = {"1 KiB": KIB, "16 KiB": 16 * KIB, "64 KiB": 64 * KIB,
          "256 KiB": 256 * KIB, "1 MiB": KIB**2, "64 MiB": 64 * KIB**2}
 
 
+# Options by what stands for an order.
+ROUNDINGS = {"once": "--one-rounding", "wire": "--wire=f32"}
+
+
 def options_of(order: str) -> tuple[list[str], list[str]]:
     """Those of `sccl plan` for an order, and for what it is compared with."""
-    if order == "once":
-        return ["--element=bf16", "--one-rounding"], ["--element=bf16"]
+    if order in ROUNDINGS:
+        return ["--element=bf16", ROUNDINGS[order]], ["--element=bf16"]
     return [f"--order={order}"], ["--order=any"]
 
 
-def times(sccl: str, machine: str, options: list[str]) -> dict[int, float]:
-    """Microseconds by bytes."""
+def plan(sccl: str, machine: str, options: list[str]) -> dict[int, dict]:
+    """What is advised, by bytes."""
     command = [sccl, "plan", f"--machine={machine}", "--collective=all_reduce",
                *options, "--json"]
     lines = subprocess.run(command, check=True, text=True,
                            stdout=subprocess.PIPE).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
-    return {row["bytes"]: row["microseconds"] for row in rows if "bytes" in row}
+    return {row["bytes"]: row for row in rows if "bytes" in row}
+
+
+def times(sccl: str, machine: str, options: list[str]) -> dict[int, float]:
+    """Microseconds by bytes."""
+    return {size: row["microseconds"]
+            for size, row in plan(sccl, machine, options).items()}
 
 
 def text_of(value: str) -> str:
@@ -85,12 +98,33 @@ def print_times(sccl: str, order: str, machines: list[str]) -> None:
         print(f"| {machine} | " + " | ".join(cells) + " |")
 
 
+def rounded_up(value: float) -> float:
+    """To two digits."""
+    digit = 10 ** (math.floor(math.log10(value)) - 1)
+    return math.ceil(value / digit) * digit
+
+
+def print_errors(sccl: str, _: str, machines: list[str]) -> None:
+    print("| machine | any number of roundings | `--one-rounding` | `--wire=f32` |")
+    print("|---|---|---|---|")
+    only = ["--element=bf16", f"--from={64 * KIB**2}", f"--to={64 * KIB**2}"]
+    for machine in machines:
+        cells = []
+        for more in ([], *([option] for option in ROUNDINGS.values())):
+            row = plan(sccl, machine, only + more)[64 * KIB**2]
+            cells.append(f"{row['microseconds']:.1f} us, "
+                         f"{rounded_up(row['sum_error_bound']):.1e}")
+        print(f"| {machine} | " + " | ".join(cells) + " |")
+
+
 def main() -> int:
-    words = [word for word in sys.argv[1:] if word != "--loads"]
+    tables = {"--loads": print_loads, "--errors": print_errors}
+    words = [word for word in sys.argv[1:] if word not in tables]
     if len(words) < 2:
         print(__doc__, file=sys.stderr)
         return 2
-    print_table = print_loads if "--loads" in sys.argv else print_times
+    asked = [table for word, table in tables.items() if word in sys.argv]
+    print_table = asked[0] if asked else print_times
     print_table(words[0], words[1], words[2:] or MACHINES)
     return 0
 

@@ -34,7 +34,8 @@ public:
              const Schedule &schedule, const LoweringOptions &options,
              std::vector<DraftTransfer> transfers)
       : topology(topology), timing(timing), schedule(schedule),
-        options(options), transfers(std::move(transfers)),
+        options(options), sumWidth(contractFor(options).sumWidth),
+        transfers(std::move(transfers)),
         members(topology.numRanks() + topology.links().size()) {}
   Traffic make();
 
@@ -72,6 +73,9 @@ private:
   void addWait(uint32_t flag, uint32_t value) {
     add({.kind = Kind::Wait, .flag = flag, .value = value});
   }
+  double widthOf(const DraftTransfer &transfer) const {
+    return transfer.isPartial ? sumWidth : 1;
+  }
   bool readsScratch(const DraftTransfer &transfer) const {
     return std::ranges::any_of(transfer.reads, [&](uint32_t writer) {
       return writer != none && transfers[writer].isScratch;
@@ -86,6 +90,12 @@ private:
     action.setOperands(transfer.reads.size(),
                        options.ll && readsScratch(transfer),
                        options.ll && transfer.isScratch);
+    if (sumWidth != 1) {
+      double loaded = 0;
+      for (uint32_t writer : transfer.reads)
+        loaded += writer == none ? 1 : widthOf(transfers[writer]);
+      action.setWidths(widthOf(transfer), loaded);
+    }
     return action;
   }
   void addTransfer(uint32_t channel, const DraftTransfer &transfer,
@@ -107,6 +117,7 @@ private:
   const Timing &timing;
   const Schedule &schedule;
   const LoweringOptions &options;
+  const unsigned sumWidth; ///< see SumContract
   std::vector<DraftTransfer> transfers;
   std::vector<std::vector<uint32_t>> members; ///< transfers, by channel
   std::vector<LocalWork> works;               ///< by rank
@@ -264,6 +275,7 @@ void DraftFlags::addGroups(uint32_t channel) {
       const DraftTransfer &first = transfers[own[next]];
       size_t begin = next++;
       while (isOfGroup(next) && next != ready &&
+             transfers[own[next]].isPartial == first.isPartial &&
              transfers[own[next]].reads.size() == first.reads.size())
         ++next;
       addTransfer(channel, first, next - begin);

@@ -52,6 +52,9 @@ private:
   uint32_t contributorsOf(uint32_t writer) const {
     return writer == none ? 1 : transfers[writer].contributors;
   }
+  bool isPartial(uint32_t writer) const {
+    return writer != none && transfers[writer].isPartial;
+  }
   /// Which they are, where the input would be that of `rank`.
   SumPart partOf(uint32_t writer, unsigned rank, uint32_t chunk) const {
     return writer == none ? orderedSums.inputOf(rank, chunk)
@@ -73,6 +76,7 @@ private:
   const Collective &collective;
   const Schedule &schedule;
   const bool throughScratch, eager, ll;
+  std::vector<uint32_t> numContributors; ///< by chunk
   std::vector<Held> states;
   std::vector<DraftTransfer> transfers;
   /// Who wrote the arrivals that ranks keep, by place and number.
@@ -97,9 +101,11 @@ DraftTransfers::DraftTransfers(const Topology &topology,
       schedule(implementation.schedule),
       throughScratch(options.throughScratch || options.ll),
       eager(options.doubleBuffer), ll(options.ll),
+      numContributors(collective.numChunks()),
       states(size_t(collective.numRanks()) * collective.numChunks()),
       contract(contractFor(options)),
-      orderedSums(collective, schedule, contract.order, contract.oneRounding) {}
+      orderedSums(collective, schedule, contract.order, contract.addsInputs()) {
+}
 
 void DraftTransfers::countSends() {
   for (uint32_t step = 0; step < schedule.steps.size(); ++step)
@@ -117,6 +123,7 @@ void DraftTransfers::enterInputs() {
     for (unsigned chunk : collective.pre().chunksOf(rank)) {
       Held &state = held(rank, chunk);
       state.isThere = true;
+      ++numContributors[chunk];
       if (state.arrivalsLeft == 0 && collective.post().contains(rank, chunk))
         add({.channel = rank, .step = 0});
     }
@@ -156,6 +163,7 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
   DraftTransfer move{.channel = lastLink.second,
                      .step = step,
                      .reads = {payload},
+                     .isPartial = isPartial(payload),
                      .contributors = contributorsOf(payload),
                      .part = partOf(payload, send.src, send.chunk)};
   Held &state = held(send.dst, send.chunk);
@@ -186,12 +194,14 @@ void DraftTransfers::planSend(uint32_t step, const Send &send,
 DraftTransfer DraftTransfers::sumOf(uint32_t step, unsigned rank,
                                     uint32_t chunk, uint32_t a,
                                     uint32_t b) const {
+  uint32_t contributors = contributorsOf(a) + contributorsOf(b);
   return {.channel = rank,
           .step = step,
           .reads = {a, b},
           .reduces = true,
           .isScratch = true,
-          .contributors = contributorsOf(a) + contributorsOf(b),
+          .isPartial = contributors < numContributors[chunk],
+          .contributors = contributors,
           .part = orderedSums.sumOf(chunk, partOf(a, rank, chunk),
                                     partOf(b, rank, chunk))};
 }
@@ -217,6 +227,7 @@ void DraftTransfers::sumUp(size_t place, bool isLast) {
                         .step = step,
                         .reads = {parts[own]},
                         .isScratch = true,
+                        .isPartial = isPartial(parts[own]),
                         .contributors = contributorsOf(parts[own]),
                         .part = partOf(parts[own], rank, chunk)});
     uint32_t sum = parts[terms.front()];

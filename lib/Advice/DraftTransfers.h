@@ -27,6 +27,7 @@ struct DraftTransfer {
   llvm::SmallVector<uint32_t, 2> reads = {};
   bool reduces = false;   ///< within a rank
   bool isScratch = false; ///< where the result goes
+  bool isPartial = false; ///< the result is a partial sum
   bool isLate = false;    ///< comes after the reductions of its step
   bool isDropped = false;
   uint32_t contributors = 1; ///< ranks that are in the result

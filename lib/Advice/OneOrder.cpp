@@ -20,7 +20,7 @@ using namespace sccl::advice;
 bool advice::mayBreakContract(const Implementation &implementation,
                               const LoweringOptions &options) {
   const auto &[collective, schedule] = implementation;
-  if (collective.combining() && contractFor(options).oneRounding)
+  if (collective.combining() && contractFor(options).addsInputs())
     return true;
   return options.sumOrder != SumOrder::Any &&
          OrderedSums(collective, schedule, options.sumOrder,
@@ -64,8 +64,10 @@ advice::keepInOneOrder(mlir::MLIRContext &context, const Topology &topology,
   if (!candidates.empty() || deadline.isOver())
     return std::nullopt;
   if (contract.oneRounding)
-    return Error{"no program is found that rounds each sum once, as "
-                 "--one-rounding asks, and reduces in the order " +
+    return Error{"no program is found that rounds each sum once, as " +
+                 std::string(options.wire == Wire::F32 ? "--wire=f32"
+                                                       : "--one-rounding") +
+                 " asks, and reduces in the order " +
                  options.sumOrder.toString()};
   return Error{"no program is found in which all ranks reduce in the order " +
                options.sumOrder.toString() + "; --order=any asks for none"};

@@ -152,6 +152,11 @@ private:
     }
     if (root.get("oneRounding"))
       manifest.oneRounding = flag(root, "oneRounding");
+    if (root.get("wire")) {
+      if (std::string wire = name(root, "wire"); wire != "f32")
+        fail("'wire' is '" + wire + "', expected f32");
+      manifest.sumsInF32 = true;
+    }
     manifest.sendSegments = number(root, "sendSegments", 1, Limits::chunks);
     if (root.get("conditions"))
       readConditions();

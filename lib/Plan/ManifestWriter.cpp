@@ -198,6 +198,8 @@ std::string plan::manifestText(const Manifest &manifest,
     object["sumOrder"] = manifest.sumOrder;
   if (manifest.oneRounding)
     object["oneRounding"] = true;
+  if (manifest.sumsInF32)
+    object["wire"] = "f32";
   if (manifest.conditions)
     object["conditions"] = writeConditions(*manifest.conditions);
   if (detail == RankDetail::All)

@@ -442,9 +442,10 @@ SumOrder PlanBuilder::commonOrder() const {
 bool PlanBuilder::haveOneRounding() const {
   bool hasMessages = llvm::any_of(request.targets, isMessageTarget);
   if (hasMessages || lowered.empty())
-    return request.lowering.oneRounding;
-  return llvm::all_of(lowered,
-                      [](const coll::Way &way) { return way.oneRounding; });
+    return contractFor(request.lowering).oneRounding;
+  return llvm::all_of(lowered, [](const coll::Way &way) {
+    return way.oneRounding || way.sumsInF32;
+  });
 }
 
 plan::Plan PlanBuilder::finish() {
@@ -452,6 +453,10 @@ plan::Plan PlanBuilder::finish() {
   if (manifest.combining) {
     manifest.sumOrder = commonOrder().toString();
     manifest.oneRounding = haveOneRounding();
+    auto isWide = [](const coll::Way &way) { return way.sumsInF32; };
+    manifest.sumsInF32 = manifest.oneRounding &&
+                         (lowered.empty() ? request.lowering.wire == Wire::F32
+                                          : llvm::any_of(lowered, isWide));
   }
   if (isAdvised && areAdvised(advised) && !request.model) {
     manifest.tables.push_back(tableOfAdvice(advised));

@@ -118,6 +118,7 @@ void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
                                    std::vector<PlannedWay> &ways, bool isNamed,
                                    const Collective &collective) const {
   const SumOrder &asked = request.lowering.sumOrder;
+  // With partial sums in f32 it depends on the way.
   bool mayRound =
       collective.combining() && contractFor(request.lowering).oneRounding;
   if (!mayRound &&
@@ -134,7 +135,8 @@ void PlanBuilder::dropUnlikeOrders(coll::ScheduleOp op, ScheduleCheck &check,
   };
   for (auto it = ways.begin(); it != ways.end();) {
     bool isUnlike = differs(it->name, it->options);
-    if (isUnlike && !isNamed)
+    // Words and copy engines carry no partial sums in f32, others do.
+    if (isUnlike && !isNamed && request.lowering.wire == Wire::Element)
       return ways.clear();
     it = isUnlike ? ways.erase(it) : std::next(it);
   }

@@ -95,7 +95,7 @@ bool driver::compileChosen() { return bool(command); }
 std::string driver::findOfReductions(const GivenOptions &given) {
   const LoweringOptionRow::Member ofReductions[] = {
       &LoweringOptions::reduction, &LoweringOptions::element,
-      &LoweringOptions::oneRounding};
+      &LoweringOptions::oneRounding, &LoweringOptions::wire};
   for (const LoweringOptionRow *row : given)
     if (llvm::is_contained(ofReductions, row->member))
       return std::string("--") + row->word;
@@ -433,10 +433,11 @@ static int compilePlanHere(PlanCompileRequest request) {
   }
   if (!builder.hasSchedules()) {
     const SumOrder &order = request.plan.lowering.sumOrder;
-    if (request.plan.lowering.oneRounding)
-      return fail("no schedule is left: none rounds each sum once, as "
-                  "--one-rounding asks, and reduces in the order " +
-                  order.toString());
+    bool isWide = request.plan.lowering.wire == Wire::F32;
+    if (request.plan.lowering.oneRounding || isWide)
+      return fail("no schedule is left: none rounds each sum once, as " +
+                  std::string(isWide ? "--wire=f32" : "--one-rounding") +
+                  " asks, and reduces in the order " + order.toString());
     return fail("no schedule is left: " +
                 (order.isTree()
                      ? "none adds up in the order " + order.toString()

@@ -52,6 +52,11 @@ static cl::opt<bool>
                 cl::desc("Of schedules, round each sum to the type once, for "
                          "--sum"),
                 cl::sub(command));
+static cl::opt<Wire>
+    wire("wire",
+         cl::desc("Of schedules, the type of partial sums, for --sum: element "
+                  "or f32"),
+         usually(Wire::Element), cl::sub(command));
 static cl::opt<bool> contents("contents", cl::desc("Print what a plan holds"),
                               cl::sub(command));
 static cl::opt<PictureKind> picture(
@@ -107,7 +112,7 @@ static int explainPlanOnPage(const ExplainRequest &request) {
 
 /// An option that says how schedules are lowered for --sum, if one is given.
 static std::string findSumOption() {
-  return findGiven({&element, &reduction, &order, &oneRounding});
+  return findGiven({&element, &reduction, &order, &oneRounding, &wire});
 }
 
 /// How one element is added up.
@@ -140,6 +145,7 @@ static int explainOneSum(uint64_t bytes) {
   request.lowering.reduction = reduction;
   request.lowering.sumOrder = order;
   request.lowering.oneRounding = oneRounding;
+  request.lowering.wire = wire;
   return explainSum(request);
 }
 

@@ -88,6 +88,11 @@ static cl::opt<bool> oneRounding(
     cl::desc("Of floats of less than 32 bits, round each sum to the type once: "
              "no partial sum is sent or kept in the type"),
     cl::sub(planCommand()));
+static cl::opt<Wire> wire(
+    "wire",
+    cl::desc("Type of partial sums of floats of less than 32 bits: element, or "
+             "f32, with which each sum is rounded once (default: element)"),
+    cl::init(Wire::Element), cl::sub(planCommand()));
 static cl::opt<unsigned>
     smBudget("sm-budget",
              cl::desc("Multiprocessors of a GPU that a collective may take, a "
@@ -280,6 +285,10 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   if (oneRounding && !contractFor(report.lowering).oneRounding)
     out() << "  note: --one-rounding changes nothing for "
           << elementType(report.lowering.element).name << '\n';
+  if (wire == Wire::F32 && contractFor(report.lowering).sumWidth == 1)
+    out() << "  note: --wire=f32 changes nothing for "
+          << toString(report.lowering.reduction) << " of "
+          << elementType(report.lowering.element).name << '\n';
   if (std::string sentence = report.sumSentence(); !sentence.empty())
     out() << "  " << sentence << '\n';
   report.printTable();
@@ -310,6 +319,7 @@ static LoweringOptions loweringOptions() {
   LoweringOptions options = lowering.get();
   options.sumOrder = order;
   options.oneRounding = oneRounding;
+  options.wire = wire;
   options.smBudget = smBudget;
   return options;
 }
@@ -477,12 +487,14 @@ int driver::planMain() {
     return BadInput;
   bool isCombining = family->defined ? family->defined->combining()
                                      : sccl::isCombining(family->kind);
-  std::string option =
-      oneRounding ? "--one-rounding" : findOfReductions(lowering.given());
+  std::string option = oneRounding ? "--one-rounding"
+                       : wire != Wire::Element
+                           ? "--wire"
+                           : findOfReductions(lowering.given());
   if (!isCombining && !option.empty())
     return fail(option + " is for collectives that reduce, and " +
                 family->name() + " does not");
-  if (!fitsOutput(fabrics->back(), *family) || !prepareOutput())
+  if (!fitsOutput(fabrics->back(), *family, wire) || !prepareOutput())
     return BadInput;
   return planFor(*fabrics, *family, *sizes);
 }

@@ -194,7 +194,8 @@ static void printPlan(const plan::PlanView &view,
       manifest.generator);
   if (manifest.combining)
     out() << "adds up in the order " << manifest.sumOrder
-          << (manifest.oneRounding ? ", and rounds each sum once" : "") << '\n';
+          << (manifest.oneRounding ? ", and rounds each sum once" : "")
+          << (manifest.sumsInF32 ? ", with partial sums in f32" : "") << '\n';
   for (const std::string &line : errors)
     out() << line << '\n';
   if (manifest.conditions)

@@ -178,6 +178,7 @@ static std::vector<ScheduleFile> textsOf(const Fabric &fabric,
       way.smBudget = options.smBudget;
       way.sumOrder = options.sumOrder;
       way.oneRounding = options.oneRounding;
+      way.sumsInF32 = options.wire == Wire::F32;
     }
     result.push_back(
         {name, scheduleText(*instance, boxes, schedule, certificate, ways,
@@ -265,7 +266,13 @@ bool driver::isOutputRight() {
 }
 
 bool driver::fitsOutput(const NamedFabric &named,
-                        const CollectiveFamily &family) {
+                        const CollectiveFamily &family, Wire wire) {
+  if (wire == Wire::F32 && (isForSet() || isForMessages())) {
+    fail(std::string("--wire=f32 is for ranks that share memory, and ") +
+         (isForSet() ? "other executors have" : "messages have") +
+         " elements of one type; --one-rounding is for both");
+    return false;
+  }
   std::optional<std::string> obstacle;
   if (isForSet())
     obstacle = findObstacle(executor, named, family);

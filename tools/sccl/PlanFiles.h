@@ -27,8 +27,10 @@ bool isForMessages();
 /// False, after an error, if -o and what is said of it make no sense.
 bool isOutputRight();
 /// False, after an error, if --executor cannot have a set for `family` on
-/// `named`.
-bool fitsOutput(const NamedFabric &named, const CollectiveFamily &family);
+/// `named`, or what is written for others or for messages cannot have partial
+/// sums in `wire`.
+bool fitsOutput(const NamedFabric &named, const CollectiveFamily &family,
+                Wire wire);
 /// Makes the folder that -o names, or sees whether the file can be written.
 /// Prints an error and returns false if not.
 bool prepareOutput();

@@ -172,6 +172,8 @@ struct Manifest {
   std::string sumOrder = "any";
   /// Sums of floats of less than 32 bits are rounded to the type once.
   bool oneRounding = false;
+  /// Beside that, that partial sums are kept and sent in f32.
+  bool sumsInF32 = false;
   unsigned sendSegments = 1; ///< of a sending rank
   std::vector<RankLayout> layout;
   std::optional<Conditions> conditions; ///< if the collective is the user's
