@@ -120,16 +120,19 @@ public:
 
   void add(const Step &step) {
     for (const Send &send : step.sends) {
-      unsigned link = *topology.findLink(send.src, send.dst);
+      std::optional<unsigned> link = topology.findLink(send.src, send.dst);
+      if (!link)
+        continue;
       if (!isInNetwork(send.transport))
-        for (unsigned limit : limitsOf[link])
+        for (unsigned limit : limitsOf[*link])
           ++loads[limit];
       else
-        switches.count(send, topology.links()[link], limitsOf[link],
+        switches.count(send, topology.links()[*link], limitsOf[*link],
                        [this](unsigned limit) { ++loads[limit]; });
     }
     switches.finishStep();
   }
+  const std::vector<uint64_t> &byLimit() const { return loads; }
   /// The rounds that the fullest limit needs, in fractions.
   double fullest() const {
     double rounds = 0;
@@ -162,6 +165,14 @@ unsigned sccl::leastPeriod(const Schedule &schedule, const Topology &topology) {
   for (const Step &step : schedule.steps)
     loads.add(step);
   return loads.takeRounds();
+}
+
+std::vector<uint64_t> sccl::limitLoads(const Schedule &schedule,
+                                       const Topology &topology) {
+  LimitLoads loads(topology);
+  for (const Step &step : schedule.steps)
+    loads.add(step);
+  return loads.byLimit();
 }
 
 double sccl::exactPeriod(const Schedule &schedule, const Topology &topology) {

@@ -9,6 +9,7 @@
 
 #include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/RanksByChunk.h"
+#include "sccl/Model/SwitchGraph.h"
 
 #include <algorithm>
 #include <map>
@@ -72,8 +73,20 @@ struct Prices {
 };
 } // namespace
 
-static Prices weighPrices(const Topology &topology, const Certificate &claim) {
-  std::map<LinkPairs, unsigned> numbers = limitsByLinks(topology);
+/// The numbers of limits by the links that a certificate names them by; its
+/// graph has them in the same order.
+static std::map<LinkPairs, unsigned> limitsOfClaim(const Subject &subject,
+                                                   const Certificate &claim) {
+  if (claim.vertices == 0)
+    return limitsByLinks(subject.topology);
+  Result<SwitchGraph> graph =
+      switchGraphOf(subject.topology, subject.collective.combining());
+  return graph ? limitsByLinks(graph->graph) : std::map<LinkPairs, unsigned>();
+}
+
+static Prices weighPrices(const Subject &subject, const Certificate &claim) {
+  const Topology &topology = subject.topology;
+  std::map<LinkPairs, unsigned> numbers = limitsOfClaim(subject, claim);
   Prices result;
   std::vector<double> perStep;
   double sum = 0;
@@ -95,7 +108,9 @@ static Prices weighPrices(const Topology &topology, const Certificate &claim) {
       result.rows.push_back({it->second, highest});
   }
   if (!perStep.empty())
-    result.scale = claim.pipelined ? sum : *std::ranges::max_element(perStep);
+    result.scale = claim.pipelined || claim.vertices != 0
+                       ? sum
+                       : *std::ranges::max_element(perStep);
   return result;
 }
 
@@ -160,7 +175,7 @@ Result<Explanation> report::explain(const Subject &subject,
     useBoundOfAnySteps(std::move(*bound), result);
   if (!result.certificate)
     return result;
-  result.priced = sharesOf(weighPrices(subject.topology, *result.certificate));
+  result.priced = sharesOf(weighPrices(subject, *result.certificate));
   result.isOptimal =
       paidFor(subject, *result.certificate) == *result.certificate->bound;
   return result;
@@ -347,15 +362,17 @@ std::vector<std::string> report::remedySentences(const Subject &subject,
 //===----------------------------------------------------------------------===//
 
 static std::string whyText(const Subject &subject, const Certificate &claim) {
-  Prices prices = weighPrices(subject.topology, claim);
+  Prices prices = weighPrices(subject, claim);
   std::string priced = counted(prices.rows.size(), "limit", "limits") + " of " +
                        std::to_string(subject.topology.limits().size());
   std::string what = claim.pipelined ? "the load" : "R/C";
   Rational scale{int64_t(prices.scale)};
   if (auto *cut = std::get_if<CutProof>(&claim.proof))
     return "what the other ranks need of " +
-           counted(cut->side.size(), "rank", "ranks") + " has to pass " +
-           priced +
+           (claim.vertices == 0
+                ? counted(cut->side.size(), "rank", "ranks")
+                : counted(cut->side.size(), "rank", "ranks and vertices")) +
+           " has to pass " + priced +
            ", and there are too few for more: one round lets at most " +
            scale.str() + " pass";
   if (auto *far = std::get_if<DistanceProof>(&claim.proof))

@@ -7,6 +7,8 @@
 
 #include "sccl/Report/Subject.h"
 
+#include "sccl/Model/SwitchLoads.h"
+
 #include <algorithm>
 
 using namespace sccl;
@@ -40,14 +42,11 @@ std::vector<uint64_t> report::chunksOfLinks(const Topology &topology,
 }
 
 std::vector<LimitLoad> report::loadsOf(const Subject &subject) {
-  std::vector<uint64_t> chunks =
-      chunksOfLinks(subject.topology, subject.schedule);
+  std::vector<uint64_t> chunks = limitLoads(subject.schedule, subject.topology);
   std::vector<LimitLoad> loads;
   const std::vector<BandwidthLimit> &limits = subject.topology.limits();
   for (unsigned number = 0; number < limits.size(); ++number) {
-    LimitLoad load{number, 0, 0};
-    for (unsigned link : limits[number].links)
-      load.chunks += chunks[link];
+    LimitLoad load{number, chunks[number], 0};
     load.rounds = Rational(int64_t(load.chunks), limits[number].bandwidth);
     loads.push_back(load);
   }

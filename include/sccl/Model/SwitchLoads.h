@@ -86,6 +86,11 @@ private:
   std::set<std::array<uint32_t, 6>> seen;
 };
 
+/// By limit, the chunks that a schedule has it carry in all steps together.
+/// Sends over links that the topology lacks count nowhere.
+std::vector<uint64_t> limitLoads(const Schedule &schedule,
+                                 const Topology &topology);
+
 } // namespace sccl
 
 #endif // SCCL_MODEL_SWITCHLOADS_H
