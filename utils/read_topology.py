@@ -9,12 +9,12 @@ from read_refutation import require
 
 
 def read_switches(lines):
-    """Ranks, and whether they multicast and reduce, of each coll.switch."""
+    """Ranks of each coll.switch, and whether it multicasts, reduces, and has own copies."""
     switches = []
     for line in lines:
         if "coll.switch" in line:
             ranks = [int(rank) for rank in re.search(r"\[(.*?)\]", line)[1].split(",")]
-            switches.append((sorted(ranks), "multicast" in line, "reduces" in line))
+            switches.append((sorted(ranks), *(word in line for word in ("multicast", "reduces", "own_copies"))))
     return switches
 
 
@@ -41,7 +41,8 @@ class Topology:
                 self.links += ends
             if bandwidth:
                 self.limits.append((tuple(sorted(ends)), int(bandwidth[1])))
-        self.switches = sorted(read_switches(head[2].splitlines()))
+        self.switches_as_listed = read_switches(head[2].splitlines())
+        self.switches = sorted(self.switches_as_listed)
         self.links.sort()
         self.limits.sort()
 
@@ -56,8 +57,8 @@ class Topology:
         for links, bandwidth in self.limits:
             numbers.append(bandwidth)
             add(links)
-        for ranks, multicast, reduces in self.switches:
-            numbers += [multicast + 2 * reduces, len(ranks), *ranks]
+        for ranks, multicast, reduces, own in self.switches:
+            numbers += [multicast + 2 * reduces + 4 * own, len(ranks), *ranks]
         return fnv(b"".join(n.to_bytes(8, "little") for n in numbers))
 
 
@@ -69,17 +70,20 @@ class SwitchGraph:
         self.links, self.limits = [], [(set(), bandwidth) for _, bandwidth in topology.limits]
         self.of = topology
         through = set()
-        for ranks, multicast, reduces in topology.switches:
-            if multicast or (reduces and with_sums):
-                through |= {(a, b) for a in ranks for b in ranks if a != b}
+        for link in topology.links:
+            # The first switch of a kind is asked, as sends are.
+            for can in (1, 2) if with_sums else (1,):
+                first = next((s for s in topology.switches_as_listed if s[can] and set(link) <= set(s[0])), None)
+                if first and not first[3]:
+                    through.add(link)
         for link in topology.links:
             if link not in through:
                 self.add(link, self.limits_of(link))
-        for ranks, multicast, reduces in topology.switches:
+        for ranks, multicast, reduces, own in topology.switches_as_listed:
             if multicast:
-                self.add_vertices(ranks, along=1)
+                self.add_vertices(ranks, own, along=1)
             if reduces and with_sums:
-                self.add_vertices(ranks, along=-1)
+                self.add_vertices(ranks, own, along=-1)
         self.links.sort()
         self.limits = sorted((tuple(sorted(links)), bandwidth) for links, bandwidth in self.limits)
 
@@ -91,13 +95,14 @@ class SwitchGraph:
         for i in limits:
             self.limits[i][0].add(link)
 
-    def add_vertices(self, ranks, along):
+    def add_vertices(self, ranks, own, along):
         """One for each rank: from it to the others, or with -1 to it from them."""
         for rank in ranks:
             vertex, self.ranks = self.ranks, self.ranks + 1
             others = {other: self.limits_of((rank, other)[::along]) for other in ranks if other != rank}
             common = set.intersection(*others.values())
-            self.add((rank, vertex)[::along], common)
+            back = [self.limits_of((other, rank)[::along]) for other in others] if own else [set()]
+            self.add((rank, vertex)[::along], common | set.intersection(*back))
             for other, limits in others.items():
                 self.add((vertex, other)[::along], limits - common)
 

@@ -116,7 +116,9 @@ def Coll_SwitchOp : Coll_Op<"switch", [HasParent<"TopologyOp">]> {
     contains all links from that rank to the others of the switch, such as the
     rank's port, and each for itself in all other limits. What is reduced
     `by load_reduce` into one rank counts once in each limit that contains all
-    links to that rank.
+    links to that rank. With `own_copies` a multicast comes back to the rank that
+    sends it, and counts once in the latter limits of that rank as well; and
+    what is reduced takes the part of the rank that gets it, once in the former.
 
     **Constraints**
     - (switch_c1) it joins at least three ranks, and multicasts or reduces;
@@ -138,9 +140,10 @@ def Coll_SwitchOp : Coll_Op<"switch", [HasParent<"TopologyOp">]> {
     ```
   }];
   let arguments = (ins DenseI32ArrayAttr:$ranks, UnitAttr:$multicast,
-                       UnitAttr:$reduces);
+                       UnitAttr:$reduces, UnitAttr:$own_copies);
   let assemblyFormat = [{
-    $ranks (`multicast` $multicast^)? (`reduces` $reduces^)? attr-dict
+    $ranks (`multicast` $multicast^)? (`reduces` $reduces^)?
+    (`own_copies` $own_copies^)? attr-dict
   }];
 }
 

@@ -46,7 +46,7 @@ uint64_t sccl::fingerprint(const Topology &topology) {
     addLinks(links);
   }
   for (const Switch &joined : identity.switches) {
-    hash.add(joined.multicast + 2 * joined.reduces);
+    hash.add(joined.multicast + 2 * joined.reduces + 4 * joined.ownCopies);
     hash.add(joined.ranks.size());
     for (unsigned rank : joined.ranks)
       hash.add(rank);

@@ -178,6 +178,7 @@ static std::optional<Error> addLimits(Derivation &derivation,
 /// Adds the switches that multicast or reduce, with the GPUs whose only way to
 /// one another is through them.
 static std::optional<Error> addSwitches(const std::vector<Route> &routes,
+                                        bool ownCopies,
                                         Derivation &derivation) {
   std::map<unsigned, std::set<std::pair<unsigned, unsigned>>> pairsOf;
   for (const Route &route : routes)
@@ -192,8 +193,11 @@ static std::optional<Error> addSwitches(const std::vector<Route> &routes,
     bool joinsAll = pairs.size() == ranks.size() * (ranks.size() - 1);
     if ((!found.multicast && !found.reduces) || !joinsAll || ranks.size() < 3)
       continue;
-    if (auto added = derivation.topology.addSwitch(
-            {{ranks.begin(), ranks.end()}, found.multicast, found.reduces});
+    if (auto added =
+            derivation.topology.addSwitch({{ranks.begin(), ranks.end()},
+                                           found.multicast,
+                                           found.reduces,
+                                           ownCopies});
         !added)
       return Error{added.error()};
   }
@@ -225,7 +229,8 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
   if (!options.groups.empty())
     leaveOutOthers(options.groups, machine, *routes, derivation);
   if (options.inNetwork)
-    if (std::optional<Error> error = addSwitches(*routes, derivation))
+    if (std::optional<Error> error =
+            addSwitches(*routes, options.ownCopies, derivation))
       return *error;
   for (Route &route : *routes)
     derivation.routes.push_back(std::move(route.path));

@@ -29,10 +29,14 @@ public:
 
 private:
   unsigned numberVertices();
+  bool isOneOf(std::optional<unsigned> number) const;
   void addDirectLinks();
   void addMulticasts(unsigned number);
   void addSums(unsigned number);
   void addLink(unsigned src, unsigned dst, const std::vector<unsigned> &in);
+  std::vector<unsigned>
+  withOwnCopy(const std::vector<unsigned> &common, unsigned number,
+              const std::vector<unsigned> &otherWay) const;
   std::vector<unsigned> without(const std::vector<unsigned> &common,
                                 unsigned src, unsigned dst) const;
 
@@ -77,10 +81,17 @@ void GraphBuilder::addLink(unsigned src, unsigned dst,
     sets[limit].push_back(*link);
 }
 
+/// True if a vertex of switch `number` does what a link does: it takes from no
+/// other limits.
+bool GraphBuilder::isOneOf(std::optional<unsigned> number) const {
+  return number && !topology.switches()[*number].ownCopies;
+}
+
 void GraphBuilder::addDirectLinks() {
   for (unsigned i = 0; i < topology.links().size(); ++i) {
     const Link &link = topology.links()[i];
-    if (!limits.multicasting(link) && !(withSums && limits.reducing(link)))
+    if (!isOneOf(limits.multicasting(link)) &&
+        !(withSums && isOneOf(limits.reducing(link))))
       addLink(link.src, link.dst, limitsOf[i]);
   }
 }
@@ -94,12 +105,24 @@ std::vector<unsigned> GraphBuilder::without(const std::vector<unsigned> &common,
   return rest;
 }
 
+/// The limits of the link between a rank and its vertex.
+std::vector<unsigned>
+GraphBuilder::withOwnCopy(const std::vector<unsigned> &common, unsigned number,
+                          const std::vector<unsigned> &otherWay) const {
+  if (!topology.switches()[number].ownCopies)
+    return common;
+  std::vector<unsigned> both;
+  std::ranges::set_union(common, otherWay, std::back_inserter(both));
+  return both;
+}
+
 void GraphBuilder::addMulticasts(unsigned number) {
   const std::vector<unsigned> &ranks = topology.switches()[number].ranks;
   for (unsigned i = 0; i < ranks.size(); ++i) {
     const std::vector<unsigned> &common = limits.before(number, ranks[i]);
     unsigned vertex = firstCopy[number] + i;
-    addLink(ranks[i], vertex, common);
+    addLink(ranks[i], vertex,
+            withOwnCopy(common, number, limits.behind(number, ranks[i])));
     for (unsigned dst : ranks)
       if (dst != ranks[i])
         addLink(vertex, dst, without(common, ranks[i], dst));
@@ -114,7 +137,8 @@ void GraphBuilder::addSums(unsigned number) {
     for (unsigned src : ranks)
       if (src != ranks[i])
         addLink(src, vertex, without(common, src, ranks[i]));
-    addLink(vertex, ranks[i], common);
+    addLink(vertex, ranks[i],
+            withOwnCopy(common, number, limits.before(number, ranks[i])));
   }
 }
 

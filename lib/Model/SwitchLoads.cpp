@@ -82,8 +82,7 @@ std::optional<unsigned> SwitchLoads::switchOf(const Send &send,
   }
 }
 
-const std::vector<unsigned> *SwitchLoads::shared(const Send &send,
-                                                 unsigned number) {
+bool SwitchLoads::isFirstOf(const Send &send, unsigned number) {
   bool isMulticast = send.transport == SendTransport::Multicast;
   unsigned rank = isMulticast ? send.src : send.dst;
   std::array<uint32_t, 6> key = {isMulticast, number, rank, send.chunk, 0, 0};
@@ -94,8 +93,5 @@ const std::vector<unsigned> *SwitchLoads::shared(const Send &send,
     key[4] = uint32_t(send.action);
     key[5] = send.keep;
   }
-  if (seen.insert(key).second)
-    return nullptr;
-  return isMulticast ? &limits.before(number, rank)
-                     : &limits.behind(number, rank);
+  return seen.insert(key).second;
 }

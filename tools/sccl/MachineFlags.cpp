@@ -48,12 +48,21 @@ static cl::opt<std::string>
                      "link:3-5=0.5"),
             cl::value_desc("ITEM=PART,..."), cl::sub(takesMachines()));
 
-static cl::opt<bool>
-    inNetwork("in-network",
-              cl::desc("Let switches multicast and reduce where the machine "
-                       "says that they do (docs/Machines.md)"),
-              cl::sub(machineCommand()), cl::sub(paretoCommand()),
-              cl::sub(synthCommand()));
+namespace {
+/// Whose copies pass switches that multicast and reduce.
+enum class InNetwork { No, Others, All };
+} // namespace
+static cl::opt<InNetwork> inNetwork(
+    "in-network", cl::ValueOptional, cl::init(InNetwork::No),
+    cl::desc("Let switches multicast and reduce where the machine says that "
+             "they do (docs/Switches.md):"),
+    cl::values(clEnumValN(InNetwork::Others, "others",
+                          "what goes to the others (the default)"),
+               clEnumValN(InNetwork::All, "all",
+                          "and back to the rank itself, too"),
+               clEnumValN(InNetwork::Others, "", "")),
+    cl::sub(machineCommand()), cl::sub(paretoCommand()),
+    cl::sub(synthCommand()));
 
 static cl::opt<std::string> networkPath(
     "network",
@@ -91,9 +100,11 @@ std::optional<Derivation> driver::derive(const Machine &machine,
     return std::nullopt;
   options.tolerance = tolerance.value_or(0);
   options.groups = groupsOf(machine, groups);
-  options.inNetwork = inNetwork;
+  options.inNetwork = inNetwork != InNetwork::No;
+  options.ownCopies = inNetwork == InNetwork::All;
   Result<Derivation> derivation = deriveTopology(machine, options);
-  if (derivation && inNetwork && derivation->topology.switches().empty()) {
+  if (derivation && options.inNetwork &&
+      derivation->topology.switches().empty()) {
     fail("--in-network: no switch of machine '" + machine.name() +
          "' that multicasts or reduces joins 3 GPUs");
     return std::nullopt;

@@ -51,6 +51,8 @@ struct DerivationOptions {
   RankGroups groups = {};
   /// Let switches multicast and reduce where the machine says that they do.
   bool inNetwork = false;
+  /// Then with `Switch::ownCopies`.
+  bool ownCopies = false;
   static constexpr unsigned maxUnits = 1024;
   static constexpr Rational fallbackTolerance = Rational(1, 100);
 };

@@ -11,7 +11,9 @@
 // limits that contain all links from the rank to the others, and one from there
 // to each other rank is in what else limits the link between the two. For each
 // switch that reduces, each rank has another vertex, to which the others lead.
-// Links through a switch are no links of this graph.
+// Where a switch has own copies, the link between a rank and its vertex is in
+// the limits of the other way as well. Links through other switches are no
+// links of this graph.
 //
 // Why bounds for the graph hold for the topology. Let every vertex keep all
 // that it gets, and let a step of the topology be two of the graph: a multicast

@@ -44,8 +44,26 @@ public:
     return into[number][rank];
   }
 
+  /// The limits in which a send by a switch is one with others: those before
+  /// the switch of a multicast, those behind it of a reduction.
+  const std::vector<unsigned> &common(const Send &send, unsigned number) const {
+    return send.transport == SendTransport::Multicast
+               ? before(number, send.src)
+               : behind(number, send.dst);
+  }
+  /// The limits that the copy of the rank itself takes from, if it has one.
+  const std::vector<unsigned> &ownCopy(const Send &send,
+                                       unsigned number) const {
+    if (!topology.switches()[number].ownCopies)
+      return nothing;
+    return send.transport == SendTransport::Multicast
+               ? behind(number, send.src)
+               : before(number, send.dst);
+  }
+
 private:
   const Topology &topology;
+  const std::vector<unsigned> nothing;
   /// By switch and rank.
   std::vector<std::vector<std::vector<unsigned>>> outOf, into;
 };
@@ -65,10 +83,13 @@ public:
   void count(const Send &send, const Link &link,
              const std::vector<unsigned> &limitsOfLink, Add add) {
     std::optional<unsigned> number = switchOf(send, link);
-    const std::vector<unsigned> *common =
-        number ? shared(send, *number) : nullptr;
+    bool isFirst = !number || isFirstOf(send, *number);
     for (unsigned limit : limitsOfLink)
-      if (!common || !std::binary_search(common->begin(), common->end(), limit))
+      if (isFirst ||
+          !std::ranges::binary_search(limits.common(send, *number), limit))
+        add(limit);
+    if (number && isFirst)
+      for (unsigned limit : limits.ownCopy(send, *number))
         add(limit);
   }
   /// The next send is of another step.
@@ -76,9 +97,8 @@ public:
 
 private:
   std::optional<unsigned> switchOf(const Send &send, const Link &link) const;
-  /// The limits that an earlier send of the step has paid for; nothing if this
-  /// is the first.
-  const std::vector<unsigned> *shared(const Send &send, unsigned number);
+  /// True if no earlier send of the step is one with this in the switch.
+  bool isFirstOf(const Send &send, unsigned number);
 
   SwitchLimits limits;
   /// Transport, switch, rank, chunk, and what tells apart what is sent or

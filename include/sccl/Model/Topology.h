@@ -54,6 +54,9 @@ struct Switch {
   std::vector<unsigned> ranks; ///< ascending
   bool multicast = false;      ///< sends one copy to many
   bool reduces = false;        ///< reduces what it gets from many
+  /// What a rank multicasts comes back to it as well, and what it gets reduced
+  /// takes its own part by way of the switch.
+  bool ownCopies = false;
   bool operator==(const Switch &) const = default;
 };
 

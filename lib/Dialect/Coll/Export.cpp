@@ -88,7 +88,7 @@ TopologyOp coll::exportTopology(OpBuilder &builder, Location loc,
     SwitchOp::create(
         builder, loc,
         SmallVector<int32_t>(joined.ranks.begin(), joined.ranks.end()),
-        joined.multicast, joined.reduces);
+        joined.multicast, joined.reduces, joined.ownCopies);
   return op;
 }
 

@@ -93,7 +93,7 @@ static LogicalResult importLimit(LimitOp op, Topology &topology,
 }
 
 static LogicalResult importSwitch(SwitchOp op, Topology &topology) {
-  Switch added{{}, op.getMulticast(), op.getReduces()};
+  Switch added{{}, op.getMulticast(), op.getReduces(), op.getOwnCopies()};
   for (int32_t rank : op.getRanks()) {
     if (failed(verifyNotNegative(op, {{"rank", rank}})))
       return failure();
