@@ -35,6 +35,14 @@ static CollectiveKind movedKind(CollectiveKind kind) {
   return isRooted(kind) ? CollectiveKind::Broadcast : CollectiveKind::AllGather;
 }
 
+/// Orders sends, and gives steps, and all of them together, as few rounds as
+/// can be.
+static void setRounds(Schedule &schedule, const Topology &topology) {
+  schedule.normalize();
+  fitRounds(schedule, topology);
+  schedule.period = leastPeriod(schedule, topology);
+}
+
 /// Graphs side by side that share the limits of the topology they are of.
 static Result<Topology> join(const std::vector<const Topology *> &graphs) {
   unsigned ranks = 0;
@@ -170,9 +178,7 @@ std::optional<Implementation> InNetwork::allReduceAtOnce() const {
                               SendPayload::Current,
                               isServed ? ways[chunk] : SendTransport::Any});
       }
-    schedule.normalize();
-    fitRounds(schedule, topology);
-    schedule.period = leastPeriod(schedule, topology);
+    setRounds(schedule, topology);
     return Implementation{std::move(*collective), std::move(schedule)};
   };
   std::optional<Implementation> best;
@@ -200,9 +206,7 @@ static Implementation atOnce(Collective collective, const Topology &topology) {
                             SendPayload::Current,
                             limits.multicasting(link) ? SendTransport::Multicast
                                                       : SendTransport::Any});
-  schedule.normalize();
-  fitRounds(schedule, topology);
-  schedule.period = leastPeriod(schedule, topology);
+  setRounds(schedule, topology);
   return {std::move(collective), std::move(schedule)};
 }
 
@@ -257,7 +261,7 @@ findCounterparts(const Topology &topology) {
 static std::optional<Implementation> overBoxes(Collective collective,
                                                const Topology &topology) {
   auto counterparts = findCounterparts(topology);
-  if (!counterparts || topology.switches().empty())
+  if (!counterparts)
     return std::nullopt;
   Schedule schedule;
   schedule.steps.resize(2);
@@ -277,9 +281,7 @@ static std::optional<Implementation> overBoxes(Collective collective,
                  SendTransport::Multicast});
       }
     }
-  schedule.normalize();
-  fitRounds(schedule, topology);
-  schedule.period = leastPeriod(schedule, topology);
+  setRounds(schedule, topology);
   return Implementation{std::move(collective), std::move(schedule)};
 }
 
@@ -309,8 +311,7 @@ InNetwork::assemble(std::vector<Implementation> written) const {
                               : Result<Implementation>(std::move(written[0]));
   if (!whole)
     return std::nullopt;
-  fitRounds(whole->schedule, topology);
-  whole->schedule.period = leastPeriod(whole->schedule, topology);
+  setRounds(whole->schedule, topology);
   return std::move(*whole);
 }
 
