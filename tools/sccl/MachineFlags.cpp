@@ -54,6 +54,7 @@ enum class InNetwork { No, Others, All };
 } // namespace
 static cl::opt<InNetwork> inNetwork(
     "in-network", cl::ValueOptional, cl::init(InNetwork::No),
+    cl::value_desc("others|all"),
     cl::desc("Let switches multicast and reduce where the machine says that "
              "they do (docs/Switches.md):"),
     cl::values(clEnumValN(InNetwork::Others, "others",

@@ -79,7 +79,10 @@ static std::string roff(llvm::StringRef text) {
 
 static std::string optionEntry(const cl::Option &option) {
   std::string text = ".TP\n.B " + roff(flagOf(option));
-  if (std::string value = valueOf(option); !value.empty())
+  std::string value = valueOf(option);
+  if (!value.empty() && option.getValueExpectedFlag() == cl::ValueOptional)
+    text += "\\fR[=\\fI" + roff(value) + "\\fR]";
+  else if (!value.empty())
     text += "\\fR=\\fI" + roff(value) + "\\fR";
   return text + "\n" + roff(option.HelpStr) + "\n";
 }
