@@ -32,7 +32,10 @@ SwitchLimits::SwitchLimits(const Topology &topology) : topology(topology) {
   for (unsigned i = 0; i < topology.limits().size(); ++i)
     for (unsigned link : topology.limits()[i].links)
       limitsOf[link].push_back(i);
+  switchesOf.resize(topology.numRanks());
   for (const Switch &joined : topology.switches()) {
+    for (unsigned rank : joined.ranks)
+      switchesOf[rank].push_back(unsigned(outOf.size()));
     auto &outs = outOf.emplace_back(topology.numRanks());
     auto &ins = into.emplace_back(topology.numRanks());
     for (unsigned rank : joined.ranks) {
@@ -48,24 +51,23 @@ SwitchLimits::SwitchLimits(const Topology &topology) : topology(topology) {
   }
 }
 
-static std::optional<unsigned> firstWith(const Topology &topology,
-                                         const Link &link,
-                                         bool Switch::*capability) {
-  const std::vector<Switch> &all = topology.switches();
-  for (unsigned number = 0; number < all.size(); ++number)
-    if (all[number].*capability &&
-        std::ranges::binary_search(all[number].ranks, link.src) &&
-        std::ranges::binary_search(all[number].ranks, link.dst))
+std::optional<unsigned>
+SwitchLimits::firstWith(const Link &link, bool Switch::*capability) const {
+  if (switchesOf.empty())
+    return std::nullopt;
+  for (unsigned number : switchesOf[link.src])
+    if (topology.switches()[number].*capability &&
+        std::ranges::binary_search(switchesOf[link.dst], number))
       return number;
   return std::nullopt;
 }
 
 std::optional<unsigned> SwitchLimits::multicasting(const Link &link) const {
-  return firstWith(topology, link, &Switch::multicast);
+  return firstWith(link, &Switch::multicast);
 }
 
 std::optional<unsigned> SwitchLimits::reducing(const Link &link) const {
-  return firstWith(topology, link, &Switch::reduces);
+  return firstWith(link, &Switch::reduces);
 }
 
 std::optional<unsigned> SwitchLoads::switchOf(const Send &send,
@@ -85,7 +87,7 @@ std::optional<unsigned> SwitchLoads::switchOf(const Send &send,
 bool SwitchLoads::isFirstOf(const Send &send, unsigned number) {
   bool isMulticast = send.transport == SendTransport::Multicast;
   unsigned rank = isMulticast ? send.src : send.dst;
-  std::array<uint32_t, 6> key = {isMulticast, number, rank, send.chunk, 0, 0};
+  Key key = {isMulticast, number, rank, send.chunk, 0, 0};
   if (isMulticast) {
     key[4] = uint32_t(send.payload);
     key[5] = send.kept;

@@ -33,6 +33,8 @@ SCCL_CONSTANT(unsigned, pairNodes, 100,
               "nodes of branch and bound of pairs of trees");
 SCCL_CONSTANT(uint64_t, mostPipelinedSends, uint64_t(1) << 22,
               "sends of a pipelined schedule");
+SCCL_CONSTANT(unsigned, mostSwitchVertices, 96,
+              "vertices for switches up to which trees are packed anyway");
 SCCL_CONSTANT(int64_t, mostDenominator, 1 << 12,
               "denominator of shares of links");
 SCCL_CONSTANT(size_t, mostCompared, 64,

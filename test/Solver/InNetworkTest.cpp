@@ -103,6 +103,70 @@ TEST(InNetwork, ClosedForms) {
   }
 }
 
+/// Boxes of `size` ranks behind switches with ports of `width`, in which each
+/// rank has a card of 1 to those of its place in other boxes.
+static Topology manyBoxes(unsigned boxes, unsigned size, uint64_t width) {
+  unsigned ranks = boxes * size;
+  Topology topology("boxes", ranks);
+  std::vector<std::vector<unsigned>> ports(2 * ranks), cards(2 * ranks);
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = 0; dst < ranks; ++dst) {
+      bool isInBox = src / size == dst / size;
+      if (src == dst || (!isInBox && src % size != dst % size))
+        continue;
+      auto &sets = isInBox ? ports : cards;
+      unsigned link = unsigned(topology.links().size());
+      EXPECT_TRUE(topology.addLink(src, dst));
+      sets[2 * src].push_back(link);
+      sets[2 * dst + 1].push_back(link);
+    }
+  for (unsigned i = 0; i < 2 * ranks; ++i) {
+    EXPECT_TRUE(topology.addLimit(ports[i], width));
+    EXPECT_TRUE(topology.addLimit(cards[i], 1));
+  }
+  for (unsigned first = 0; first < ranks; first += size) {
+    Switch joined;
+    for (unsigned rank = first; rank < first + size; ++rank)
+      joined.ranks.push_back(rank);
+    joined.multicast = joined.reduces = true;
+    EXPECT_TRUE(topology.addSwitch(joined));
+  }
+  return topology;
+}
+
+/// What a box sends or gets passes all of its cards, whatever the number of
+/// boxes; each of the two halves of an all_reduce takes that for the parts of
+/// the other boxes.
+TEST(InNetwork, BoxesShareTheirCards) {
+  for (int64_t boxes : {5, 24}) {
+    constexpr int64_t size = 4;
+    Topology topology = manyBoxes(unsigned(boxes), unsigned(size), 9);
+    expectOptimal(topology, Kind::Broadcast, {4, Rational(1, size)});
+    expectOptimal(topology, Kind::Reduce, {4, Rational(1, size)});
+    expectOptimal(topology, Kind::AllReduce,
+                  {4, Rational(2 * (boxes - 1), boxes * size)});
+  }
+  Topology two = manyBoxes(2, 4, 9);
+  expectOptimal(two, Kind::AllReduce, {2, 1});
+  expectOptimal(two, Kind::AllReduce, {3, Rational(1, 4)});
+  expectOptimal(two, Kind::Broadcast, {3, Rational(1, 4)});
+}
+
+/// Those of fewer steps, which no bound proves.
+TEST(InNetwork, FewStepsAmongBoxes) {
+  Topology topology = manyBoxes(24, 4, 9);
+  for (Kind kind : {Kind::AllReduce, Kind::Broadcast, Kind::Reduce}) {
+    PipelinedDepths depths(topology, kind, 0);
+    for (unsigned steps : {2u, 3u}) {
+      DepthAnswer answer = depths.at(steps, {}, 64);
+      ASSERT_TRUE(answer.schedule) << answer.schedule.error();
+      EXPECT_EQ(answer.schedule->cost().steps, steps);
+      EXPECT_EQ(answer.schedule->cost().load, Rational(23, steps == 2 ? 1 : 4));
+    }
+    EXPECT_FALSE(depths.at(1, {}, 64).schedule);
+  }
+}
+
 TEST(InNetwork, OwnCopiesPassThePort) {
   expectOptimal(box(8, true, true, true), Kind::AllReduce, {2, Rational(9, 8)});
   Topology topology = box(4, true, true, true);

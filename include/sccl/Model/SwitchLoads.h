@@ -20,7 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 namespace sccl {
@@ -62,8 +62,12 @@ public:
   }
 
 private:
+  std::optional<unsigned> firstWith(const Link &link,
+                                    bool Switch::*capability) const;
+
   const Topology &topology;
   const std::vector<unsigned> nothing;
+  std::vector<std::vector<unsigned>> switchesOf; ///< by rank, ascending
   /// By switch and rank.
   std::vector<std::vector<std::vector<unsigned>>> outOf, into;
 };
@@ -103,7 +107,16 @@ private:
   SwitchLimits limits;
   /// Transport, switch, rank, chunk, and what tells apart what is sent or
   /// where it is kept.
-  std::set<std::array<uint32_t, 6>> seen;
+  using Key = std::array<uint32_t, 6>;
+  struct KeyHash {
+    size_t operator()(const Key &key) const {
+      size_t hash = 0;
+      for (uint32_t word : key)
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+      return hash ^ hash >> 32;
+    }
+  };
+  std::unordered_set<Key, KeyHash> seen; // looked up, not iterated
 };
 
 /// By limit, the chunks that a schedule has it carry in all steps together.

@@ -77,9 +77,6 @@ struct PipelinedDepths::State {
     smallest = std::move(*made);
     if (!topology.switches().empty() && isAsked(Maker::in_network))
       inNetwork = std::make_unique<pipelined::InNetwork>(topology, kind, root);
-    trees = std::make_unique<TreeSynthesis>(topology, kind, root);
-    if (kind == CollectiveKind::AllReduce)
-      compositions = std::make_unique<Compositions>(topology);
     bounds = std::make_unique<LowerBounds>(topology, *smallest);
   }
 
@@ -89,6 +86,7 @@ struct PipelinedDepths::State {
                      const SearchLimits &limits);
   void offer(std::optional<PipelinedSchedule> &best,
              std::optional<Implementation> found) const;
+  unsigned leastSteps();
   const Result<PipelinedSchedule> &anyDepth(const SearchLimits &limits);
   const std::optional<LowerBound> &
   boundForAnyDepth(std::optional<Rational> target, const SearchLimits &limits);
@@ -101,13 +99,15 @@ struct PipelinedDepths::State {
   const unsigned root;
   std::optional<Error> error;
   std::optional<Collective> smallest;
-  std::unique_ptr<TreeSynthesis> trees;
+  std::optional<unsigned> diameter; ///< the links of the longest way
   std::unique_ptr<LowerBounds> bounds;
   std::optional<LowerBound> throughput; ///< the best bound for any depth
   std::map<unsigned, LowerBound> known; ///< the bounds for some depths
   std::optional<Result<PipelinedSchedule>> limit;
-  std::unique_ptr<Compositions> compositions;      ///< of an all_reduce
   std::unique_ptr<pipelined::InNetwork> inNetwork; ///< if there are switches
+  // Both look for symmetries first: they are made when they are asked.
+  std::unique_ptr<Compositions> compositions; ///< of an all_reduce
+  std::unique_ptr<TreeSynthesis> trees;
 };
 
 PipelinedDepths::PipelinedDepths(const Topology &topology, CollectiveKind kind,
@@ -268,29 +268,59 @@ PipelinedDepths::State::cheapest(unsigned steps, unsigned maxChunks,
   Deadline deadline(limits);
   std::optional<PipelinedSchedule> best;
   if (inNetwork) {
-    auto isDone = [&](std::optional<Implementation> found) {
-      if (found && found->schedule.steps.size() <= steps)
-        offer(best, std::move(found));
+    for (Implementation &found : inNetwork->known(steps))
+      offer(best, std::move(found));
+    auto isMet = [&] {
       return meets(best,
                    boundForAnyDepth(std::nullopt, restOf(limits, deadline)));
     };
-    if (isDone(inNetwork->direct(steps)) || isDone(inNetwork->byBoxes(steps)) ||
-        isDone(inNetwork->packed(steps, maxChunks, limits)))
+    if ((best && inNetwork->isLarge()) || isMet())
+      return best;
+    if (auto found = inNetwork->packed(steps, maxChunks, limits);
+        found && found->schedule.steps.size() <= steps)
+      offer(best, std::move(found));
+    if (isMet())
       return best;
   }
-  if (compositions)
+  if (kind == CollectiveKind::AllReduce) {
+    if (!compositions)
+      compositions = std::make_unique<Compositions>(topology);
     offer(best, compositions->at(steps, maxChunks, limits));
+  }
   if (!best || !meets(best, boundForAnyDepth(best->cost().load,
-                                             restOf(limits, deadline))))
+                                             restOf(limits, deadline)))) {
+    if (!trees)
+      trees = std::make_unique<TreeSynthesis>(topology, kind, root);
     offer(best, packTrees(*trees, steps, maxChunks, restOf(limits, deadline)));
+  }
   return best;
+}
+
+/// The links that the farthest chunk passes, or Topology::unreachable.
+unsigned PipelinedDepths::State::leastSteps() {
+  if (!diameter) {
+    diameter = 0;
+    auto note = [this](const std::vector<unsigned> &distances) {
+      diameter = std::max(*diameter, *std::ranges::max_element(distances));
+    };
+    if (kind == CollectiveKind::Reduce)
+      note(topology.distancesTo({root}));
+    else if (isRooted(kind))
+      note(topology.distancesFrom(root));
+    else
+      for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+        note(topology.distancesFrom(rank));
+  }
+  return *diameter;
 }
 
 /// From what is there at once to what takes longest, until a bound is met.
 DepthAnswer PipelinedDepths::State::answer(unsigned steps, unsigned maxChunks,
                                            const SearchLimits &limits) {
   Deadline deadline(limits);
-  std::optional<PipelinedSchedule> best = cheapest(steps, maxChunks, limits);
+  std::optional<PipelinedSchedule> best;
+  if (steps >= leastSteps())
+    best = cheapest(steps, maxChunks, limits);
   std::optional<Rational> load;
   if (best)
     load = best->cost().load;

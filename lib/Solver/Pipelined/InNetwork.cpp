@@ -158,33 +158,34 @@ InNetwork::write(const Part &part, const Implementation &packed) const {
   return Implementation{std::move(*collective), std::move(schedule)};
 }
 
-/// All ranks send all they have to all others in one step: one half by
-/// multicast, which takes little from the port that sends, and one to be
-/// reduced on the way, which takes little from the port that receives; or all
-/// in the same way, if that is less.
-std::optional<Implementation> InNetwork::allReduceAtOnce() const {
-  SwitchLimits limits(topology);
-  auto make = [&](const std::vector<SendTransport> &ways) {
-    Result<Collective> collective = Collective::make(
-        kind, topology.numRanks(), unsigned(ways.size()), root);
-    Schedule schedule;
-    Step &step = schedule.steps.emplace_back();
-    for (const Link &link : topology.links())
-      for (uint32_t chunk = 0; chunk < ways.size(); ++chunk) {
-        bool isServed = ways[chunk] == SendTransport::Multicast
-                            ? limits.multicasting(link).has_value()
-                            : limits.reducing(link).has_value();
-        step.sends.push_back({chunk, link.src, link.dst, SendAction::Reduce,
-                              SendPayload::Current,
-                              isServed ? ways[chunk] : SendTransport::Any});
-      }
-    setRounds(schedule, topology);
-    return Implementation{std::move(*collective), std::move(schedule)};
-  };
-  std::optional<Implementation> best;
+/// Ways of a step in which ranks send all they have to all others: by
+/// multicast, which takes little from the port that sends, or to be reduced on
+/// the way, which takes little from the port that receives, or one half each.
+static const std::vector<std::vector<SendTransport>> &waysAtOnce() {
   using enum SendTransport;
-  for (const auto &ways : {std::vector{Multicast}, std::vector{LoadReduce},
-                           std::vector{Multicast, LoadReduce}}) {
+  static const std::vector<std::vector<SendTransport>> ways = {
+      {Multicast}, {LoadReduce}, {Multicast, LoadReduce}};
+  return ways;
+}
+
+/// Adds to `step` sends over `link` of a chunk for each way, to be reduced.
+static void addAtOnce(Step &step, const Link &link, const SwitchLimits &limits,
+                      const std::vector<SendTransport> &ways) {
+  for (uint32_t chunk = 0; chunk < ways.size(); ++chunk) {
+    bool isServed = ways[chunk] == SendTransport::Multicast
+                        ? limits.multicasting(link).has_value()
+                        : limits.reducing(link).has_value();
+    step.sends.push_back({chunk, link.src, link.dst, SendAction::Reduce,
+                          SendPayload::Current,
+                          isServed ? ways[chunk] : SendTransport::Any});
+  }
+}
+
+/// The one with the least load of those that `make` gives for each way.
+template <typename Make>
+static std::optional<Implementation> bestWay(Make make) {
+  std::optional<Implementation> best;
+  for (const std::vector<SendTransport> &ways : waysAtOnce()) {
     Implementation found = make(ways);
     auto loadOf = [](const Implementation &whole) {
       return pipelinedCostOf(whole.schedule, whole.collective).load;
@@ -193,6 +194,20 @@ std::optional<Implementation> InNetwork::allReduceAtOnce() const {
       best = std::move(found);
   }
   return best;
+}
+
+std::optional<Implementation> InNetwork::allReduceAtOnce() const {
+  SwitchLimits limits(topology);
+  return bestWay([&](const std::vector<SendTransport> &ways) {
+    Result<Collective> collective = Collective::make(
+        kind, topology.numRanks(), unsigned(ways.size()), root);
+    Schedule schedule;
+    Step &step = schedule.steps.emplace_back();
+    for (const Link &link : topology.links())
+      addAtOnce(step, link, limits, ways);
+    setRounds(schedule, topology);
+    return Implementation{std::move(*collective), std::move(schedule)};
+  });
 }
 
 /// One part, as an all_gather or broadcast of one step.
@@ -227,79 +242,218 @@ std::optional<Implementation> InNetwork::direct(unsigned steps) const {
   return assemble(std::move(written));
 }
 
-/// By rank, the rank in each of the boxes, which multicast, that it sends to
-/// first: the one of the same place where there is a link, else the first with
-/// one. Nothing where boxes do not share out the ranks, or have no such link.
-static std::optional<std::vector<std::vector<unsigned>>>
-findCounterparts(const Topology &topology) {
-  std::vector<std::vector<unsigned>> result(topology.numRanks());
-  std::vector<unsigned> placeOf(topology.numRanks()),
-      times(topology.numRanks());
-  for (const Switch &box : topology.switches())
-    for (unsigned place = 0; box.multicast && place < box.ranks.size();
-         ++place) {
-      placeOf[box.ranks[place]] = place;
-      ++times[box.ranks[place]];
+namespace {
+/// The ranks of switches that multicast, where they share out all ranks.
+struct Boxes {
+  std::vector<const std::vector<unsigned> *> ranks; ///< of each box
+  std::vector<unsigned> boxOf, placeOf;             ///< by rank
+  /// By rank and box, the rank there that it sends to first: the one of the
+  /// same place where there is a link, else the first with one; in its own box
+  /// itself.
+  std::vector<std::vector<unsigned>> counterparts;
+};
+} // namespace
+
+/// Nothing where boxes do not share out the ranks, or a rank has no link to
+/// one, or there is but one.
+static std::optional<Boxes> findBoxes(const Topology &topology) {
+  Boxes boxes;
+  unsigned numRanks = topology.numRanks();
+  std::vector<unsigned> times(numRanks);
+  boxes.boxOf.resize(numRanks);
+  boxes.placeOf.resize(numRanks);
+  boxes.counterparts.resize(numRanks);
+  for (const Switch &joined : topology.switches()) {
+    if (!joined.multicast)
+      continue;
+    for (unsigned place = 0; place < joined.ranks.size(); ++place) {
+      boxes.boxOf[joined.ranks[place]] = unsigned(boxes.ranks.size());
+      boxes.placeOf[joined.ranks[place]] = place;
+      ++times[joined.ranks[place]];
     }
-  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    for (const Switch &box : topology.switches()) {
-      if (!box.multicast)
-        continue;
-      std::vector<unsigned> order = box.ranks;
-      std::ranges::rotate(order, order.begin() + placeOf[rank] % order.size());
-      auto found = std::ranges::find_if(order, [&](unsigned other) {
-        return other == rank || topology.findLink(rank, other);
-      });
-      if (times[rank] != 1 || found == order.end())
+    boxes.ranks.push_back(&joined.ranks);
+  }
+  bool areShared =
+      std::ranges::all_of(times, [](unsigned count) { return count == 1; });
+  if (!areShared || boxes.ranks.size() < 2)
+    return std::nullopt;
+  for (unsigned rank = 0; rank < numRanks; ++rank)
+    for (const std::vector<unsigned> *box : boxes.ranks) {
+      size_t place = boxes.placeOf[rank] % box->size(), tried = 0;
+      auto at = [&] { return (*box)[(place + tried) % box->size()]; };
+      while (tried < box->size() && at() != rank &&
+             !topology.findLink(rank, at()))
+        ++tried;
+      if (tried == box->size())
         return std::nullopt;
-      result[rank].push_back(*found);
+      boxes.counterparts[rank].push_back(at());
     }
-  return result;
+  return boxes;
+}
+
+/// Adds sends of `chunk` by multicast from `src` to all others of its box.
+static void addMulticast(Step &step, const Boxes &boxes, uint32_t chunk,
+                         unsigned src) {
+  for (unsigned rank : *boxes.ranks[boxes.boxOf[src]])
+    if (rank != src)
+      step.sends.push_back({chunk, src, rank, SendAction::Copy,
+                            SendPayload::Current, SendTransport::Multicast});
 }
 
 /// One part, as an all_gather or broadcast of two steps.
-static std::optional<Implementation> overBoxes(Collective collective,
-                                               const Topology &topology) {
-  auto counterparts = findCounterparts(topology);
-  if (!counterparts)
-    return std::nullopt;
+static Schedule inTwoSteps(const Collective &collective, const Boxes &boxes) {
   Schedule schedule;
   schedule.steps.resize(2);
-  for (unsigned root = 0; root < topology.numRanks(); ++root)
-    for (unsigned chunk : collective.pre().chunksOf(root)) {
-      size_t number = 0;
-      for (const Switch &box : topology.switches()) {
-        if (!box.multicast)
-          continue;
-        unsigned first = (*counterparts)[root][number++];
+  for (unsigned root = 0; root < collective.numRanks(); ++root)
+    for (unsigned chunk : collective.pre().chunksOf(root))
+      for (unsigned first : boxes.counterparts[root]) {
         if (first != root)
           schedule.steps[0].sends.push_back({chunk, root, first});
-        for (unsigned rank : box.ranks)
-          if (rank != first)
-            schedule.steps[first != root].sends.push_back(
-                {chunk, first, rank, SendAction::Copy, SendPayload::Current,
-                 SendTransport::Multicast});
+        addMulticast(schedule.steps[first != root], boxes, chunk, first);
       }
-    }
-  setRounds(schedule, topology);
-  return Implementation{std::move(collective), std::move(schedule)};
+  return schedule;
 }
 
-std::optional<Implementation> InNetwork::byBoxes(unsigned steps) const {
-  if (steps < 2 * parts.size() || topology.switches().size() < 2)
+/// A broadcast of `box` chunks, one for each rank of the root's box, which
+/// sends it to all other boxes: in three steps. In four, of as many for each
+/// other box, which sends its chunk on to the others.
+static Schedule fromAllOfBox(unsigned root, const Boxes &boxes,
+                             bool isRelayed) {
+  unsigned home = boxes.boxOf[root], numBoxes = unsigned(boxes.ranks.size());
+  Schedule schedule;
+  schedule.steps.resize(isRelayed ? 4 : 3);
+  uint32_t chunk = 0;
+  auto sendToBoxes = [&](unsigned step, unsigned from, unsigned except) {
+    for (unsigned box = 0; box < numBoxes; ++box)
+      if (box != home && box != except) {
+        unsigned first = boxes.counterparts[from][box];
+        schedule.steps[step].sends.push_back({chunk, from, first});
+        addMulticast(schedule.steps[step + 1], boxes, chunk, first);
+      }
+  };
+  for (unsigned from : *boxes.ranks[home])
+    for (unsigned relay = 0; relay < (isRelayed ? numBoxes : 1); ++relay) {
+      if (isRelayed && relay == home)
+        continue;
+      addMulticast(schedule.steps[0], boxes, chunk, root);
+      if (isRelayed) {
+        unsigned first = boxes.counterparts[from][relay];
+        schedule.steps[1].sends.push_back({chunk, from, first});
+        addMulticast(schedule.steps[2], boxes, chunk, first);
+        sendToBoxes(2, first, relay);
+      } else {
+        sendToBoxes(1, from, home);
+      }
+      ++chunk;
+    }
+  return schedule;
+}
+
+/// The number of chunks that the sends of `schedule` name.
+static unsigned countChunks(const Schedule &schedule) {
+  unsigned chunks = 0;
+  for (const Step &step : schedule.steps)
+    for (const Send &send : step.sends)
+      chunks = std::max(chunks, send.chunk + 1);
+  return chunks;
+}
+
+/// All of an all_reduce among boxes of one size: in three steps, each rank of a
+/// box adds up one chunk of it, then what the others of its place have, which
+/// it multicasts. In two, ranks of a place add up all, and then those of a box.
+std::optional<Implementation>
+InNetwork::allReduceByBoxes(unsigned steps) const {
+  std::optional<Boxes> boxes = findBoxes(topology);
+  if (!boxes)
     return std::nullopt;
-  std::vector<Implementation> written;
+  size_t size = boxes->ranks.front()->size();
+  for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+    for (unsigned other : boxes->counterparts[rank])
+      if (boxes->ranks[boxes->boxOf[other]]->size() != size ||
+          boxes->placeOf[other] != boxes->placeOf[rank])
+        return std::nullopt;
+  SwitchLimits limits(topology);
+  auto make = [&](const std::vector<SendTransport> &ways) {
+    Schedule schedule;
+    schedule.steps.resize(steps);
+    unsigned chunks = steps == 2 ? unsigned(ways.size()) : unsigned(size);
+    for (const Link &link : topology.links()) {
+      bool isInBox = boxes->boxOf[link.src] == boxes->boxOf[link.dst];
+      if (!isInBox && boxes->placeOf[link.src] != boxes->placeOf[link.dst])
+        continue;
+      Step &step = schedule.steps[steps == 2 ? isInBox : !isInBox];
+      if (steps == 2 && isInBox) {
+        addAtOnce(step, link, limits, ways);
+        continue;
+      }
+      for (uint32_t chunk = 0; chunk < chunks; ++chunk)
+        if (steps == 2 || chunk == boxes->placeOf[link.dst])
+          step.sends.push_back({chunk, link.src, link.dst, SendAction::Reduce,
+                                SendPayload::Current,
+                                isInBox && limits.reducing(link)
+                                    ? SendTransport::LoadReduce
+                                    : SendTransport::Any});
+    }
+    for (unsigned rank = 0; steps == 3 && rank < topology.numRanks(); ++rank)
+      addMulticast(schedule.steps[2], *boxes, boxes->placeOf[rank], rank);
+    setRounds(schedule, topology);
+    return Implementation{
+        *Collective::make(kind, topology.numRanks(), chunks, root),
+        std::move(schedule)};
+  };
+  return steps == 2 ? bestWay(make) : make({});
+}
+
+std::vector<Implementation> InNetwork::byBoxes(unsigned steps) const {
+  std::vector<Implementation> all;
+  if (parts.size() == 2 && (steps == 2 || steps == 3))
+    if (auto found = allReduceByBoxes(steps))
+      all.push_back(std::move(*found));
+  if (steps < 2 * parts.size())
+    return all;
+  std::vector<Implementation> two, more;
   for (const Part &part : parts) {
-    Result<Collective> own =
+    std::optional<Boxes> boxes = findBoxes(part.topology);
+    if (!boxes)
+      return all;
+    auto add = [&](std::vector<Implementation> &list, Schedule schedule) {
+      setRounds(schedule, part.topology);
+      unsigned chunks = countChunks(schedule);
+      if (!isRooted(part.kind))
+        chunks /= topology.numRanks();
+      if (auto made =
+              Collective::make(part.kind, topology.numRanks(), chunks, root))
+        list.push_back({std::move(*made), std::move(schedule)});
+    };
+    Result<Collective> one =
         Collective::make(part.kind, topology.numRanks(), 1, root);
-    std::optional<Implementation> found;
-    if (own)
-      found = overBoxes(std::move(*own), part.topology);
-    if (!found)
-      return std::nullopt;
-    written.push_back(std::move(*found));
+    if (one)
+      add(two, inTwoSteps(*one, *boxes));
+    if (isRooted(part.kind) && steps > 2)
+      add(more, fromAllOfBox(root, *boxes, /*isRelayed=*/steps > 3));
   }
-  return assemble(std::move(written));
+  for (std::vector<Implementation> *list : {&two, &more})
+    if (list->size() == parts.size())
+      if (auto whole = assemble(std::move(*list)))
+        all.push_back(std::move(*whole));
+  return all;
+}
+
+std::vector<Implementation> InNetwork::known(unsigned steps) const {
+  std::vector<Implementation> all = byBoxes(steps);
+  if (auto found = direct(steps))
+    all.push_back(std::move(*found));
+  std::erase_if(all, [&](const Implementation &found) {
+    return found.schedule.steps.size() > steps;
+  });
+  return all;
+}
+
+bool InNetwork::isLarge() const {
+  unsigned vertices = 0;
+  for (const Part &part : parts)
+    vertices += part.graph.graph.numRanks();
+  return vertices > tuned::mostSwitchVertices();
 }
 
 /// What the parts, each forward on its topology, are together.

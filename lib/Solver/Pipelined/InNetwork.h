@@ -33,16 +33,18 @@ public:
   /// outlive this.
   InNetwork(const Topology &topology, CollectiveKind kind, unsigned root);
 
-  /// The schedule of up to `steps` steps in which all chunks go from their
-  /// source to all ranks at once, or likewise are reduced; nothing if some
-  /// ranks have no links to one another. On a single switch nothing is better.
-  std::optional<Implementation> direct(unsigned steps) const;
+  /// Schedules of up to `steps` steps that need no search. Where all ranks have
+  /// links to one another, all chunks go from their source to all ranks at
+  /// once, or likewise are reduced: on a single switch nothing is better. Where
+  /// there are boxes, which are the ranks of switches that multicast, chunks go
+  /// to one rank of each other box and in each box to all ranks at once, or
+  /// likewise are reduced; the more steps, the more cards share what leaves a
+  /// box. None of these if a rank is in no box, or in several, or has no link
+  /// to another box.
+  std::vector<Implementation> known(unsigned steps) const;
 
-  /// The schedule of up to `steps` steps in which each chunk goes to one rank
-  /// of each other box, and in each box to all ranks at once, or likewise is
-  /// reduced. Boxes are the ranks of switches. Nothing if some rank is of none,
-  /// or of several, or has no link to another box.
-  std::optional<Implementation> byBoxes(unsigned steps) const;
+  /// True if packing takes long: what needs no search is to do then.
+  bool isLarge() const;
 
   /// A pipelined schedule of about `steps` steps, by trees that share out up to
   /// `maxChunks` chunks of a source; nothing if none is found. Where links that
@@ -59,7 +61,10 @@ private:
     SwitchGraph graph;
     unsigned firstVertex, firstChunk; ///< in the packing
   };
+  std::optional<Implementation> direct(unsigned steps) const;
   std::optional<Implementation> allReduceAtOnce() const;
+  std::vector<Implementation> byBoxes(unsigned steps) const;
+  std::optional<Implementation> allReduceByBoxes(unsigned steps) const;
   std::optional<Implementation> write(const Part &part,
                                       const Implementation &packed) const;
   std::optional<Implementation>
