@@ -8,6 +8,7 @@
 #include "sccl/Model/SwitchLoads.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace sccl;
 
@@ -68,6 +69,42 @@ std::optional<unsigned> SwitchLimits::multicasting(const Link &link) const {
 
 std::optional<unsigned> SwitchLimits::reducing(const Link &link) const {
   return firstWith(link, &Switch::reduces);
+}
+
+std::vector<std::vector<unsigned>>
+SwitchLimits::countedOnce(unsigned limit) const {
+  std::vector<std::vector<unsigned>> sets;
+  std::map<std::pair<unsigned, unsigned>, size_t> numbers; // by switch and rank
+  for (unsigned index : topology.limits()[limit].links) {
+    const Link &link = topology.links()[index];
+    std::optional<unsigned> number = multicasting(link);
+    bool isCommon =
+        number && std::ranges::binary_search(before(*number, link.src), limit);
+    size_t set = sets.size();
+    if (isCommon)
+      set = numbers.try_emplace({*number, link.src}, set).first->second;
+    if (set == sets.size())
+      sets.emplace_back();
+    sets[set].push_back(index);
+  }
+  return sets;
+}
+
+void sccl::multicast(Schedule &schedule, const Topology &topology) {
+  if (topology.switches().empty())
+    return;
+  SwitchLimits limits(topology);
+  for (Step &step : schedule.steps) {
+    // By switch, rank and chunk.
+    std::map<std::array<unsigned, 3>, std::vector<Send *>> together;
+    for (Send &send : step.sends)
+      if (auto number = limits.multicasting({send.src, send.dst}))
+        together[{*number, send.src, send.chunk}].push_back(&send);
+    for (auto &[key, sends] : together)
+      for (Send *send : sends)
+        if (sends.size() > 1)
+          send->transport = SendTransport::Multicast;
+  }
 }
 
 std::optional<unsigned> SwitchLoads::switchOf(const Send &send,

@@ -51,6 +51,8 @@ static Permutation orderOf(const Topology &topology,
   // no end was seen with bliss's.
   if (topology.numRanks() > tuned::mostCanonicalRanks())
     return {};
+  if (!topology.switches().empty())
+    return {};
   return canonicalOrder(topology, collective);
 }
 

@@ -73,10 +73,12 @@ std::vector<unsigned> Quotient::representativeLimits() const {
 std::vector<std::vector<Permutation>>
 sccl::quotientGroups(const Instance &instance, unsigned perOrder) {
   const Topology &topology = instance.topology;
-  Permutation identity(topology.numRanks());
-  std::iota(identity.begin(), identity.end(), 0u);
-  if (!Quotient::actsOn(instance.collective))
+  // Which ranks a switch joins, symmetries of links do not know.
+  if (!Quotient::actsOn(instance.collective) || !topology.switches().empty()) {
+    Permutation identity(topology.numRanks());
+    std::iota(identity.begin(), identity.end(), 0u);
     return {{identity}};
+  }
   std::vector<std::vector<Permutation>> result;
   unsigned sameOrder = 0;
   for (std::vector<Permutation> &group :
@@ -108,6 +110,9 @@ bool sccl::isOwnReverse(const Topology &topology) {
   }
   for (const Link &link : topology.links())
     if (!topology.findLink(link.dst, link.src))
+      return false;
+  for (const Switch &joined : topology.switches())
+    if (joined.multicast != joined.reduces)
       return false;
   std::ranges::sort(limits);
   std::ranges::sort(reversed);

@@ -88,9 +88,25 @@ static std::string refuseTopology(const EngineTraits &traits,
   return "";
 }
 
+static std::string refuseSwitches(const EngineTraits &traits,
+                                  const Instance &instance) {
+  const std::vector<Switch> &switches = instance.topology.switches();
+  if (switches.empty())
+    return "";
+  if (!traits.takesSwitches)
+    return "no switches that copy or reduce";
+  if (instance.collective.combining() && !traits.asksOthers)
+    return "no switches for collectives that reduce";
+  if (std::ranges::any_of(switches, &Switch::ownCopies))
+    return "no switches with own copies";
+  return "";
+}
+
 std::string SolverBackend::whyNot(const Instance &instance) const {
   std::string refusal = refuseCollective(traits(), instance);
   if (refusal.empty())
     refusal = refuseTopology(traits(), instance.topology);
+  if (refusal.empty())
+    refusal = refuseSwitches(traits(), instance);
   return refusal.empty() ? "" : std::string(name()) + " takes " + refusal;
 }

@@ -250,11 +250,6 @@ SynthesisResult sccl::synthesize(const Instance &instance,
                                  std::string_view engine) {
   if (std::string problem = malformed(instance); !problem.empty())
     return {Failed{problem}, std::string(engine)};
-  // What engines prove of the links would be wrong of switches.
-  if (!instance.topology.switches().empty())
-    return {Failed{"through switches that copy or reduce, schedules are "
-                   "pipelined"},
-            std::string(engine)};
   Failed failure;
   std::vector<const SolverBackend *> backends =
       chooseBackends(instance, options, engine, failure);

@@ -14,7 +14,9 @@
 
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/SwitchGraph.h"
+#include "sccl/Model/SwitchLoads.h"
 #include "sccl/Solver/Pipelined.h"
+#include "sccl/Solver/Solver.h"
 
 #include <gtest/gtest.h>
 
@@ -224,6 +226,124 @@ TEST(InNetwork, NoOtherChoiceOfTransportsIsCheaper) {
     least = std::min(least, leastPeriod(schedule, topology));
   }
   EXPECT_EQ(least, 3u); // for two chunks: a load of 3/2
+}
+
+/// Three or four ranks with links at random, and one switch that multicasts
+/// between three of them, each with one port out or in, or with none.
+static Topology randomBox(std::mt19937 &random) {
+  unsigned ranks = 3 + random() % 2;
+  Topology topology("random", ranks);
+  std::vector<std::vector<unsigned>> outs(ranks), ins(ranks);
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = 0; dst < ranks; ++dst)
+      if (src != dst && (std::max(src, dst) < 3 || random() % 3 == 0)) {
+        unsigned link = *topology.addLink(src, dst);
+        EXPECT_TRUE(topology.addLimit({link}, 1 + random() % 2));
+        outs[src].push_back(link);
+        ins[dst].push_back(link);
+      }
+  for (const auto &ports : {outs, ins})
+    for (const std::vector<unsigned> &port : ports)
+      if (port.size() > 1 && random() % 4)
+        EXPECT_TRUE(topology.addLimit(port, 1 + random() % 2));
+  EXPECT_TRUE(topology.addSwitch({{0, 1, 2}, true, random() % 2 == 0}));
+  return topology;
+}
+
+/// The least rounds of all schedules of one chunk to a source and two steps, or
+/// of two chunks and one step; nothing if there is none.
+static std::optional<unsigned> leastRoundsOf(const Instance &instance) {
+  const std::vector<Link> &links = instance.topology.links();
+  size_t perStep = links.size() * instance.collective.numChunks();
+  std::optional<unsigned> least;
+  for (uint64_t chosen = 0; chosen < 1ull << perStep * instance.steps;
+       ++chosen) {
+    Schedule schedule;
+    schedule.steps.resize(instance.steps);
+    for (size_t bit = 0; bit < perStep * instance.steps; ++bit)
+      if (chosen >> bit & 1) {
+        const Link &link = links[bit % links.size()];
+        schedule.steps[bit / perStep].sends.push_back(
+            {uint32_t(bit % perStep / links.size()), link.src, link.dst});
+      }
+    multicast(schedule, instance.topology);
+    fitRounds(schedule, instance.topology);
+    unsigned rounds = 0;
+    for (const Step &step : schedule.steps)
+      rounds += step.rounds;
+    if (rounds < least.value_or(~0u) &&
+        !checkSchedule(instance.topology, instance.collective, schedule))
+      least = rounds;
+  }
+  return least;
+}
+
+/// Engines against all schedules there are.
+TEST(InNetwork, EnginesAgreeWithAllSchedules) {
+  std::mt19937 random(3);
+  unsigned numFewer = 0;
+  for (unsigned i = 0; i < 60; ++i) {
+    Topology topology = randomBox(random);
+    bool isTwoSteps = random() % 2 && topology.links().size() < 7;
+    Kind kind = random() % 2 ? Kind::Broadcast : Kind::Scatter;
+    Result<Collective> collective =
+        Collective::make(kind, topology.numRanks(),
+                         kind == Kind::Scatter ? topology.numRanks()
+                         : isTwoSteps          ? 1
+                                               : 2,
+                         0);
+    ASSERT_TRUE(collective);
+    Instance instance{topology, *collective, isTwoSteps ? 2u : 1u, 0};
+    if (collective->numChunks() * topology.links().size() * instance.steps > 14)
+      continue;
+    std::optional<unsigned> least = leastRoundsOf(instance);
+    for (instance.rounds = instance.steps; instance.rounds < 6;
+         ++instance.rounds)
+      for (std::string_view engine : {"z3", "sat"}) {
+        SCOPED_TRACE(std::to_string(i) + " " + std::string(engine) +
+                     " R = " + std::to_string(instance.rounds));
+        SynthesisResult result = synthesize(instance, {}, engine);
+        const auto *found = std::get_if<Satisfied>(&result.outcome);
+        ASSERT_EQ(found != nullptr, least && *least <= instance.rounds);
+        ASSERT_TRUE(found ||
+                    std::holds_alternative<Unsatisfiable>(result.outcome));
+        if (!found)
+          continue;
+        EXPECT_FALSE(checkSchedule(topology, *collective, found->schedule));
+        Schedule apart = found->schedule;
+        for (Step &step : apart.steps)
+          for (Send &send : step.sends)
+            send.transport = Any;
+        numFewer += checkSchedule(topology, *collective, apart).has_value();
+      }
+  }
+  EXPECT_GT(numFewer, 10u);
+}
+
+/// What reduces is what copies, turned round; an all_reduce is both.
+TEST(InNetwork, EnginesTurnRound) {
+  Topology topology = box(4, true, true);
+  auto answer = [&](Kind kind, unsigned chunks, unsigned steps, unsigned rounds,
+                    std::string_view engine = "auto") {
+    Result<Collective> collective = Collective::make(kind, 4, chunks, 0);
+    SynthesisResult result =
+        synthesize({topology, *collective, steps, rounds}, {}, engine);
+    if (const auto *found = std::get_if<Satisfied>(&result.outcome)) {
+      EXPECT_FALSE(checkSchedule(topology, *collective, found->schedule));
+      return 1;
+    }
+    return std::holds_alternative<Unsatisfiable>(result.outcome) ? 0 : -1;
+  };
+  EXPECT_EQ(answer(Kind::Reduce, 2, 1, 2), 1);
+  EXPECT_EQ(answer(Kind::Reduce, 2, 1, 1), 0);
+  EXPECT_EQ(answer(Kind::ReduceScatter, 4, 1, 3, "z3"), 1);
+  EXPECT_EQ(answer(Kind::ReduceScatter, 4, 1, 2, "z3"), 0);
+  EXPECT_EQ(answer(Kind::AllReduce, 4, 2, 6), 1);
+  EXPECT_EQ(answer(Kind::AllReduce, 1, 1, 3), 1);
+  EXPECT_EQ(answer(Kind::AllReduce, 1, 1, 1), 0); // by its bound
+  EXPECT_EQ(answer(Kind::Broadcast, 1, 1, 1, "trees"), -1);
+  topology = box(4, true, true, /*ownCopies=*/true);
+  EXPECT_EQ(answer(Kind::Broadcast, 1, 1, 1), -1);
 }
 
 TEST(InNetwork, CheckerCountsWhatSwitchesDoOnce) {

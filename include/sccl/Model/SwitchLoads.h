@@ -61,6 +61,11 @@ public:
                : before(number, send.dst);
   }
 
+  /// What `limit` carries of collectives that only move: sends of one chunk in
+  /// one step over the links of one set are one there. Switches with own copies
+  /// are taken for such without.
+  std::vector<std::vector<unsigned>> countedOnce(unsigned limit) const;
+
 private:
   std::optional<unsigned> firstWith(const Link &link,
                                     bool Switch::*capability) const;
@@ -118,6 +123,10 @@ private:
   };
   std::unordered_set<Key, KeyHash> seen; // looked up, not iterated
 };
+
+/// Lets switches multicast what ranks of `schedule`, which only copies, send to
+/// several others in a step.
+void multicast(Schedule &schedule, const Topology &topology);
 
 /// By limit, the chunks that a schedule has it carry in all steps together.
 /// Sends over links that the topology lacks count nowhere.

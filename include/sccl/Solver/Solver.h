@@ -114,6 +114,8 @@ struct EngineTraits {
   bool prefersParts = false;
   /// Takes a tree as the order of additions.
   bool takesOrders = false;
+  /// Lets switches multicast; one that asks others, also reduce.
+  bool takesSwitches = false;
   /// Look at `SolverOptions::seed`, and at `memoryMiB`.
   bool hasSeed = false, limitsMemory = false;
 };

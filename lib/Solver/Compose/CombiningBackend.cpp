@@ -425,6 +425,7 @@ public:
                        .takesReductions = true,
                        .refutes = true,
                        .asksOthers = true,
+                       .takesSwitches = true,
                        .hasSeed = true,
                        .limitsMemory = true}),
         partEngine(partEngine) {}

@@ -156,6 +156,8 @@ void SatRun::planShorter(const Groups &groups) {
 
 void SatRun::planAttempts(const Rounds &candidate) {
   Groups groups = quotientGroups(original.instance, tuned::groupsPerOrder());
+  if (!original.instance.topology.switches().empty())
+    return addAttempt(original, groups.front(), {}, /*slots=*/false);
   planShorter(groups);
   if (SatEncoding::hasSlots(original.instance, *original.windows))
     addAttempt(original, groups.back(), {}, /*slots=*/true);
@@ -247,8 +249,14 @@ Unknown SatRun::tooLarge() const {
 }
 
 Outcome SatRun::answer() {
+  // Flows count what a switch copies once for each copy.
+  bool hasSwitches = !original.instance.topology.switches().empty();
   RoundCandidates candidates(original.instance, original.instance.steps);
-  std::optional<Rounds> candidate = candidates.next(deadline);
+  std::optional<Rounds> candidate;
+  if (hasSwitches)
+    candidate.emplace();
+  else
+    candidate = candidates.next(deadline);
   if (stop())
     return gaveUp(deadline);
   if (!candidate)
@@ -276,6 +284,7 @@ public:
                        .takesMoves = true,
                        .refutes = true,
                        .decides = true,
+                       .takesSwitches = true,
                        .hasSeed = true,
                        .limitsMemory = true}) {}
 

@@ -15,6 +15,7 @@
 #include "Solver/Pruning.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace sccl;
 
@@ -245,6 +246,29 @@ Literals SatEncoding::loadOf(const BandwidthLimit &limit, unsigned step) const {
   return load;
 }
 
+/// The same where switches copy, which no group does: a variable for all sends
+/// of a chunk that are one in the limit.
+Literals SatEncoding::loadWithSwitches(unsigned limit, unsigned step) {
+  std::map<unsigned, size_t> setOf; // by link
+  std::vector<std::vector<unsigned>> sets = switches.countedOnce(limit);
+  for (size_t number = 0; number < sets.size(); ++number)
+    for (unsigned link : sets[number])
+      setOf[link] = number;
+  std::map<std::pair<unsigned, size_t>, Literals> parts; // by chunk and set
+  for (const Travel &travel : travels)
+    if (auto set = setOf.find(travel.link);
+        travel.step == step && set != setOf.end())
+      parts[{travel.chunk, set->second}].push_back(travel.variable);
+  Literals load;
+  for (const auto &[key, sends] : parts) {
+    load.push_back(sends.size() == 1 ? sends.front() : cnf.newVariable());
+    for (int send : sends)
+      if (send != load.back())
+        cnf.clause({-send, load.back()});
+  }
+  return load;
+}
+
 void SatEncoding::limitLoad(const Literals &load, unsigned bandwidth,
                             unsigned step) {
   if (!fixedRounds.empty()) {
@@ -274,7 +298,9 @@ void SatEncoding::encodeCapacities(const std::function<bool()> &stop) {
       if (stop())
         return;
       const BandwidthLimit &limit = topology.limits()[index];
-      limitLoad(loadOf(limit, step), limit.bandwidth, step);
+      limitLoad(topology.switches().empty() ? loadOf(limit, step)
+                                            : loadWithSwitches(index, step),
+                limit.bandwidth, step);
     }
 }
 
@@ -306,6 +332,7 @@ Schedule SatEncoding::decode() const {
   }
   schedule.steps.back().rounds += spare;
   dropUselessSends(instance.collective, schedule);
+  multicast(schedule, topology);
   schedule.normalize();
   return schedule;
 }

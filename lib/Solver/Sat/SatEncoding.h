@@ -18,7 +18,7 @@
 #include "Optimize/Cnf.h"
 #include "Solver/Quotient.h"
 #include "Solver/Windows.h"
-#include "sccl/Model/Schedule.h"
+#include "sccl/Model/SwitchLoads.h"
 
 namespace sccl {
 
@@ -39,8 +39,9 @@ public:
               SatRestriction restriction, ClauseSolver &solver)
       : instance(instance), topology(instance.topology), windows(windows),
         quotient(topology, instance.collective, std::move(restriction.group)),
-        fixedRounds(std::move(restriction.rounds)), useSlots(restriction.slots),
-        solver(solver), cnf(solver), placeAt(topology.numRanks()) {}
+        switches(topology), fixedRounds(std::move(restriction.rounds)),
+        useSlots(restriction.slots), solver(solver), cnf(solver),
+        placeAt(topology.numRanks()) {}
 
   /// Adds all clauses, or some if `stop` returns true on the way.
   void encode(const std::function<bool()> &stop);
@@ -86,12 +87,14 @@ private:
   unsigned usefulSpareRounds() const;
   void addRoundVariables();
   Literals loadOf(const BandwidthLimit &limit, unsigned step) const;
+  Literals loadWithSwitches(unsigned limit, unsigned step);
   unsigned spareRounds() const { return instance.rounds - instance.steps; }
 
   const Instance &instance;
   const Topology &topology;
   const WindowPlan &windows;
   const Quotient quotient;
+  const SwitchLimits switches;
   const std::vector<unsigned> fixedRounds;
   const bool useSlots;
   ClauseSolver &solver;

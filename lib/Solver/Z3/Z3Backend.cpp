@@ -22,6 +22,12 @@ using namespace sccl;
 // Limits
 //===----------------------------------------------------------------------===//
 
+/// The encoding of the paper is also that for switches which copy.
+static bool usesPaper(const Instance &instance, const SolverOptions &options) {
+  return options.encoding == Encoding::Paper ||
+         !instance.topology.switches().empty();
+}
+
 namespace {
 /// z3's own memory limit while this object lives, as a backstop for the moments
 /// in which nobody asks `SearchWatchdog`: a little above the limit that we were
@@ -67,14 +73,13 @@ private:
                                              Form form) const {
     if (instance.collective.combining())
       return createReductionEncoding(instance, context, form);
-    return options.encoding == Encoding::Paper
+    return usesPaper(instance, options)
                ? createPaperEncoding(instance, context)
                : createDirectEncoding(instance, context);
   }
   std::string refutation() const {
     return std::string("refuted by z3 (") +
-           (options.encoding == Encoding::Paper ? "paper" : "direct") +
-           " encoding)";
+           (usesPaper(instance, options) ? "paper" : "direct") + " encoding)";
   }
 
   /// z3 takes up to 2.8 KB a variable (measured on hypercube:6 all_to_all), so
@@ -224,6 +229,7 @@ public:
                        .isReference = true,
                        .prefersParts = true,
                        .takesOrders = true,
+                       .takesSwitches = true,
                        .hasSeed = true,
                        .limitsMemory = true}) {}
 
@@ -235,7 +241,7 @@ public:
     Deadline deadline(options);
     Outcome outcome = Z3Run(instance, options, deadline).answer();
     return {std::move(outcome),
-            options.encoding == Encoding::Paper ? "z3/paper" : "z3/direct",
+            usesPaper(instance, options) ? "z3/paper" : "z3/direct",
             deadline.elapsedSeconds(), deadline.work()};
   }
 };

@@ -8,12 +8,14 @@
 // The encoding of the paper, section 3.5, unaltered except for one misprint: C5
 // counts a send in the step in which it arrives, so the time in it must be that
 // of the destination, not of the sender. It stays the baseline, so it knows
-// neither time windows nor implied constraints.
+// neither time windows nor implied constraints. Where switches copy, C5 counts
+// once what is one send there.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Solver/Pruning.h"
 #include "Z3Encoding.h"
+#include "sccl/Model/SwitchLoads.h"
 
 using namespace sccl;
 
@@ -139,22 +141,30 @@ void PaperEncoding::encodeBandwidth(z3::solver &solver,
     caseTerms += instance.steps *
                  termsOfCases(collective.numChunks() * limit.links.size(),
                               limit.bandwidth, mostRounds);
-  for (const BandwidthLimit &limit : topology.limits())
+  SwitchLimits switches(topology);
+  for (unsigned index = 0; index < topology.limits().size(); ++index) {
+    const BandwidthLimit &limit = topology.limits()[index];
+    std::vector<std::vector<unsigned>> sets = switches.countedOnce(index);
     for (unsigned step = 1; step <= instance.steps; ++step) {
       if (stop())
         return;
       z3::expr_vector load(context);
       for (unsigned chunk = 0; chunk < collective.numChunks(); ++chunk)
-        for (unsigned link : limit.links)
-          load.push_back(send(chunk, link) &&
-                         time(chunk, topology.links()[link].dst) ==
-                             number(step));
+        for (const std::vector<unsigned> &set : sets) {
+          z3::expr_vector sent(context);
+          for (unsigned link : set)
+            sent.push_back(send(chunk, link) &&
+                           time(chunk, topology.links()[link].dst) ==
+                               number(step));
+          load.push_back(sent.size() == 1 ? sent[0] : anyOf(sent));
+        }
       if (caseTerms <= maxCaseTerms)
         limitByCases(solver, load, limit.bandwidth,
                      atLeastTwoTo(mostRounds, rounds[step - 1]));
       else
         limitBySum(solver, load, limit.bandwidth, rounds[step - 1]);
     }
+  }
   z3::expr_vector all(context);
   for (const z3::expr &round : rounds)
     all.push_back(round);
@@ -194,5 +204,6 @@ Schedule PaperEncoding::decode(const z3::model &model) const {
         schedule.steps[step - 1].sends.push_back({chunk, ends.src, ends.dst});
     }
   dropUselessSends(collective, schedule);
+  multicast(schedule, topology);
   return schedule;
 }
