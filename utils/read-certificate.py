@@ -149,7 +149,7 @@ class Certificate:
 
     def read_vertices(self):
         """From here on ranks are vertices, and steps those on the graph."""
-        self.vertices, = values(self.match[1], 1, self.ranks + 1, MAX_RANKS)
+        self.vertices, = values(self.match[1], 1, self.ranks, MAX_RANKS)
         self.claimed, self.ranks = self.ranks, self.vertices
         self.columns = 2 * self.steps if self.steps else 1
 

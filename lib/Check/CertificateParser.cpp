@@ -402,13 +402,13 @@ DistanceProof CertificateReader::readDistanceProof() {
   return proof;
 }
 
-/// What is more than there are ranks, if there are switches.
+/// Ranks and the vertices for switches, if there are switches.
 void CertificateReader::readVertices() {
   if (words.peek() != "vertices")
     return;
   words.skipWord();
-  result.vertices = words.number(int64_t(result.numRanks) + 1,
-                                 Topology::maxRanks, "a number of vertices");
+  result.vertices =
+      words.number(result.numRanks, Topology::maxRanks, "a number of vertices");
   words.endLine();
 }
 
