@@ -195,6 +195,46 @@ TEST(InNetwork, OneStepTakesHalfOfTheRanks) {
                   {1, Rational(ranks, 2)});
 }
 
+/// Of two vectors of N chunks, an all_gather of one and a reduce_scatter of the
+/// other in one step: what one leaves idle of a port the other needs.
+TEST(InNetwork, GatherAndScatterAtOnce) {
+  for (unsigned ranks : {3u, 4u, 8u}) {
+    RankChunkSet pre(ranks, 2 * ranks), post = pre;
+    Schedule schedule;
+    Step &step = schedule.steps.emplace_back();
+    for (unsigned rank = 0; rank < ranks; ++rank)
+      for (unsigned other = 0; other < ranks; ++other) {
+        post.insert(other, rank);
+        pre.insert(other, ranks + rank);
+        if (other == rank) {
+          pre.insert(rank, rank);
+          post.insert(rank, ranks + rank);
+          continue;
+        }
+        step.sends.push_back({rank, rank, other, SendAction::Copy,
+                              SendPayload::Current, Multicast});
+        step.sends.push_back({ranks + rank, other, rank, SendAction::Reduce,
+                              SendPayload::Current, LoadReduce});
+      }
+    Result<Collective> both = Collective::makeCustom(
+        "both", 1, /*combining=*/true, std::move(pre), std::move(post));
+    ASSERT_TRUE(both) << both.error();
+    Topology topology = box(ranks, true, true);
+    schedule.normalize();
+    fitRounds(schedule, topology);
+    EXPECT_EQ(schedule.steps[0].rounds, ranks);
+    EXPECT_FALSE(checkSchedule(topology, *both, schedule));
+    auto expectBound = [&](const Topology &on, int64_t least) {
+      Result<LowerBound> bound = throughputBound(on, *both);
+      ASSERT_TRUE(bound) << bound.error();
+      EXPECT_EQ(*bound->value, Rational(least));
+      EXPECT_FALSE(checkCertificate(bound->certificate, on, *both));
+    };
+    expectBound(topology, ranks);
+    expectBound(box(ranks, false, false), 2 * (ranks - 1));
+  }
+}
+
 /// Without one of both, one direction of the ports carries all.
 TEST(InNetwork, EachCapabilityForItself) {
   expectOptimal(box(4, true, false), Kind::Broadcast, {1, 1});
