@@ -401,6 +401,41 @@ TEST(PipelinedDepths, NeedNoSymmetry) {
   }
 }
 
+TEST(PipelinedDepths, GroupsGoThroughRelays) {
+  // Ports of 3 to each other, and links of 2 to rank 3, which passes on.
+  Topology topology("relay", 4);
+  std::vector<unsigned> outs[3], ins[3];
+  for (unsigned src = 0; src < 3; ++src)
+    for (unsigned dst = 0; dst < 3; ++dst)
+      if (src != dst) {
+        unsigned link = *topology.addLink(src, dst);
+        outs[src].push_back(link);
+        ins[dst].push_back(link);
+      }
+  for (unsigned rank = 0; rank < 3; ++rank) {
+    ASSERT_TRUE(topology.addLimit(outs[rank], 3));
+    ASSERT_TRUE(topology.addLimit(ins[rank], 3));
+    ASSERT_TRUE(topology.addLink(rank, 3, 2));
+    ASSERT_TRUE(topology.addLink(3, rank, 2));
+  }
+  CollectiveFamily family{Kind::AllGather, 0, {{0, 1, 2}}};
+  PipelinedDepths depths(topology, family);
+  // Two chunks come in, by 3 alone or by both.
+  for (auto [steps, load] : {std::pair(1u, Rational(2, 3)), {2, {2, 5}}}) {
+    DepthAnswer answer = depths.at(steps);
+    ASSERT_TRUE(answer.schedule) << answer.schedule.error();
+    EXPECT_EQ(answer.schedule->cost().load, load);
+    EXPECT_EQ(answer.schedule->cost().steps, steps);
+    EXPECT_TRUE(answer.schedule->optimal);
+    const auto &[collective, schedule] = answer.schedule->implementation;
+    EXPECT_FALSE(checkSchedule(topology, collective, schedule));
+  }
+  family.kind = Kind::AllReduce;
+  EXPECT_FALSE(hasPipelinedSchedules(family, 4));
+  EXPECT_EQ(PipelinedDepths(topology, family).at(2).schedule.error(),
+            "there are no pipelined schedules of all_reduce_groups yet");
+}
+
 TEST(PipelinedDepths, SayWhatTheyLack) {
   Topology dgx1 = *makeBuiltinTopology("dgx1");
   PipelinedDepths depths(dgx1, Kind::AllGather, 0);

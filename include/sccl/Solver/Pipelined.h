@@ -14,6 +14,7 @@
 #define SCCL_SOLVER_PIPELINED_H
 
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Model/CollectiveFamily.h"
 #include "sccl/Model/Inversion.h"
 #include "sccl/Optimize/Deadline.h"
 
@@ -40,6 +41,8 @@ struct PipelinedSchedule {
 
 /// The collectives that `synthesizePipelined` knows.
 bool hasPipelinedSchedules(CollectiveKind kind);
+/// Those that `PipelinedDepths` knows, on so many ranks.
+bool hasPipelinedSchedules(const CollectiveFamily &family, unsigned numRanks);
 
 /// A pipelined schedule of small load for an all_gather, reduce_scatter,
 /// all_reduce, broadcast or reduce on `topology`, with the C that it takes. The
@@ -67,10 +70,13 @@ struct DepthAnswer {
 /// by one thread.
 class PipelinedDepths {
 public:
-  /// Takes the kinds that `hasPipelinedSchedules` names. Looks for the
+  /// Takes what `hasPipelinedSchedules` names: in groups, and of definitions,
+  /// those whose chunks only move, by way of any ranks. Looks for the
   /// symmetries of the topology, which takes up to a second. `topology` must
   /// outlive this.
-  PipelinedDepths(const Topology &topology, CollectiveKind kind, unsigned root);
+  PipelinedDepths(const Topology &topology, const CollectiveFamily &family);
+  PipelinedDepths(const Topology &topology, CollectiveKind kind, unsigned root)
+      : PipelinedDepths(topology, CollectiveFamily{kind, root}) {}
   ~PipelinedDepths();
 
   /// A schedule of up to `steps` steps, packed of trees by a linear program,

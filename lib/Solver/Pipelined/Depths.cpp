@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ByRelay.h"
 #include "InNetwork.h"
 #include "Question.h"
 #include "Solver/Constants.h"
@@ -21,6 +22,7 @@
 #include "sccl/Model/Composition.h"
 #include "sccl/Model/Instance.h"
 #include "sccl/Solver/Makers.h"
+#include "sccl/Solver/Multicasts.h"
 #include "sccl/Solver/Trees.h"
 
 #include <algorithm>
@@ -30,10 +32,21 @@
 using namespace sccl;
 
 /// The collective with the smallest C; loads do not depend on it.
-static Result<Collective> smallestOf(CollectiveKind kind, unsigned ranks,
-                                     unsigned root) {
-  return Collective::make(kind, ranks, sendsOneSegmentPerRank(kind) ? ranks : 1,
-                          root);
+static Result<Collective> smallestOf(const CollectiveFamily &family,
+                                     unsigned ranks) {
+  return family.make(ranks, unsigned(family.unit(ranks)));
+}
+
+static Error hasNone(const CollectiveFamily &family) {
+  return Error{"there are no pipelined schedules of " + family.name() + " yet"};
+}
+
+bool sccl::hasPipelinedSchedules(const CollectiveFamily &family,
+                                 unsigned numRanks) {
+  if (family.isPlain())
+    return hasPipelinedSchedules(family.kind);
+  Result<Collective> smallest = smallestOf(family, numRanks);
+  return smallest && MulticastSynthesis::takes(*smallest);
 }
 
 namespace {
@@ -64,22 +77,27 @@ private:
 } // namespace
 
 struct PipelinedDepths::State {
-  State(const Topology &topology, CollectiveKind kind, unsigned root)
-      : topology(topology), kind(kind), root(root),
-        error(pipelined::checkQuestion(topology, kind, root)) {
+  State(const Topology &topology, const CollectiveFamily &family)
+      : topology(topology), family(family), kind(family.kind),
+        root(family.root) {
+    if (family.isPlain())
+      error = pipelined::checkQuestion(topology, kind, root);
     if (error)
       return;
-    Result<Collective> made = smallestOf(kind, topology.numRanks(), root);
+    Result<Collective> made = smallestOf(family, topology.numRanks());
     if (!made) {
       error = Error{made.error()};
       return;
     }
     smallest = std::move(*made);
-    if (!topology.switches().empty() && isAsked(Maker::in_network))
-      inNetwork = std::make_unique<pipelined::InNetwork>(topology, kind, root);
     bounds = std::make_unique<LowerBounds>(topology, *smallest);
+    if (!family.isPlain())
+      makeMulticasts();
+    else if (!topology.switches().empty() && isAsked(Maker::in_network))
+      inNetwork = std::make_unique<pipelined::InNetwork>(topology, kind, root);
   }
 
+  void makeMulticasts();
   std::optional<PipelinedSchedule> cheapest(unsigned steps, unsigned maxChunks,
                                             const SearchLimits &limits);
   DepthAnswer answer(unsigned steps, unsigned maxChunks,
@@ -95,6 +113,7 @@ struct PipelinedDepths::State {
                                     const SearchLimits &limits);
 
   const Topology &topology;
+  const CollectiveFamily family;
   const CollectiveKind kind;
   const unsigned root;
   std::optional<Error> error;
@@ -108,19 +127,33 @@ struct PipelinedDepths::State {
   // Both look for symmetries first: they are made when they are asked.
   std::unique_ptr<Compositions> compositions; ///< of an all_reduce
   std::unique_ptr<TreeSynthesis> trees;
+  /// Of what is not for all ranks; then no other engine is there.
+  std::unique_ptr<MulticastSynthesis> multicasts;
 };
 
-PipelinedDepths::PipelinedDepths(const Topology &topology, CollectiveKind kind,
-                                 unsigned root)
-    : state(std::make_unique<State>(topology, kind, root)) {}
+void PipelinedDepths::State::makeMulticasts() {
+  if (!topology.switches().empty())
+    error =
+        Error{"through switches that copy or reduce, there are no schedules "
+              "of " +
+              family.name() + " yet"};
+  else if (MulticastSynthesis::takes(*smallest))
+    multicasts = std::make_unique<MulticastSynthesis>(topology, *smallest);
+  else
+    error = hasNone(family);
+}
+
+PipelinedDepths::PipelinedDepths(const Topology &topology,
+                                 const CollectiveFamily &family)
+    : state(std::make_unique<State>(topology, family)) {}
 
 PipelinedDepths::~PipelinedDepths() = default;
 
 /// What trees of `steps` steps give.
-static std::optional<Implementation> packTrees(const TreeSynthesis &trees,
-                                               unsigned steps,
-                                               unsigned maxChunks,
-                                               const SearchLimits &limits) {
+template <typename Synthesis>
+static std::optional<Implementation>
+packTrees(const Synthesis &trees, unsigned steps, unsigned maxChunks,
+          const SearchLimits &limits) {
   TreeSynthesis::Wanted wanted{steps, maxChunks, maxChunks,
                                tuned::mostPipelinedSends()};
   wanted.pipelined = true;
@@ -267,6 +300,14 @@ PipelinedDepths::State::cheapest(unsigned steps, unsigned maxChunks,
                                  const SearchLimits &limits) {
   Deadline deadline(limits);
   std::optional<PipelinedSchedule> best;
+  if (multicasts) {
+    if (steps >= 2)
+      offer(best, pipelined::throughRelays(topology, family, *smallest));
+    if (!meets(best, boundForAnyDepth(std::nullopt, restOf(limits, deadline))))
+      offer(best,
+            packTrees(*multicasts, steps, maxChunks, restOf(limits, deadline)));
+    return best;
+  }
   if (inNetwork) {
     for (Implementation &found : inNetwork->known(steps))
       offer(best, std::move(found));
@@ -319,7 +360,7 @@ DepthAnswer PipelinedDepths::State::answer(unsigned steps, unsigned maxChunks,
                                            const SearchLimits &limits) {
   Deadline deadline(limits);
   std::optional<PipelinedSchedule> best;
-  if (steps >= leastSteps())
+  if (multicasts || steps >= leastSteps())
     best = cheapest(steps, maxChunks, limits);
   std::optional<Rational> load;
   if (best)
@@ -330,7 +371,7 @@ DepthAnswer PipelinedDepths::State::answer(unsigned steps, unsigned maxChunks,
     return {Error{"there is no schedule of " + std::to_string(steps) +
                   (steps == 1 ? " step" : " steps")},
             std::move(bound)};
-  if (!meets(best, bound) && !deadline.isOver()) {
+  if (!multicasts && !meets(best, bound) && !deadline.isOver()) {
     const Result<PipelinedSchedule> &other = anyDepth(restOf(limits, deadline));
     if (other && other->cost().steps <= steps)
       offer(best, other->implementation);
