@@ -20,7 +20,8 @@ include "mlir/IR/SymbolInterfaces.td"
 
 def Coll_MachinePart : I32EnumAttr<"MachinePart", "part of a machine", [
     I32EnumAttrCase<"Gpu", 0, "gpu">, I32EnumAttrCase<"Switch", 1, "switch">,
-    I32EnumAttrCase<"Nic", 2, "nic">, I32EnumAttrCase<"Bridge", 3, "bridge">]> {
+    I32EnumAttrCase<"Nic", 2, "nic">, I32EnumAttrCase<"Bridge", 3, "bridge">,
+    I32EnumAttrCase<"Memory", 4, "memory">]> {
   let cppNamespace = "::sccl::coll";
 }
 
@@ -28,9 +29,9 @@ def Coll_MachineOp : Coll_Op<"machine", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "Declare the parts of a machine and what joins them";
   let description = [{
-    GPUs, switches, NICs and host bridges, in boxes, and edges with GB/s. The pass
-    `coll-derive-topology` makes a `coll.topology` of it, in which rank i is the
-    i-th GPU. `notes` are what whoever wrote the machine assumed or doubted.
+    GPUs, switches, NICs, host bridges and memories, in boxes, and edges with
+    GB/s. The pass `coll-derive-topology` makes a `coll.topology` of it, in which
+    rank i is the i-th GPU. `notes` are what whoever wrote the machine assumed or doubted.
 
     ```
       gpu0 ==450== switch0 ==450== gpu1         box 0
@@ -65,11 +66,11 @@ def Coll_MachineOp : Coll_Op<"machine", [
 }
 
 def Coll_VertexOp : Coll_Op<"vertex", [HasParent<"MachineOp">]> {
-  let summary = "Declare a GPU, a switch, a NIC or a host bridge";
+  let summary = "Declare a GPU, a switch, a NIC, a host bridge or a memory";
   let description = [{
     A part of a machine, in a box or, for switches, between boxes. A switch may
-    `multicast` what it gets, and may be one that `reduces`. `chip` is as tools
-    name it: sm_90, gfx942, mlx5_0.
+    `multicast` what it gets, and may be one that `reduces`. A memory, that of a
+    host, stores what passes. `chip` is as tools name it: sm_90, gfx942, mlx5_0.
 
     **Constraints**
     - (vertex_c1) the name is not empty;

@@ -9,6 +9,7 @@
 
 #include "Quantum.h"
 #include "Routes.h"
+#include "SecondWays.h"
 #include "SetLimits.h"
 
 #include "sccl/Machine/Units.h"
@@ -29,6 +30,7 @@ static Error wrongNumberOfGpus(const Machine &machine) {
 /// Says which GPUs cannot reach each other, if any.
 static std::optional<Error> checkConnected(const Machine &machine,
                                            const Topology &topology) {
+  std::vector<unsigned> ends = machine.gpusAndMemories();
   Topology reversed = topology.reversed();
   for (const Topology *graph :
        std::initializer_list<const Topology *>{&topology, &reversed}) {
@@ -38,16 +40,19 @@ static std::optional<Error> checkConnected(const Machine &machine,
     if (lost == distance.end())
       continue;
     auto name = [&](unsigned rank) {
-      return "'" + machine.vertices()[machine.gpus()[rank]].name + "'";
+      return "'" + machine.vertices()[ends[rank]].name + "'";
     };
     auto rank = static_cast<unsigned>(lost - distance.begin());
     unsigned from = graph == &topology ? 0 : rank;
     bool areBoxes = machine.numBoxes() > 1;
+    bool hasMemories = ends.size() > topology.numRanks();
     return Error{"machine '" + machine.name() + "': no route leads from " +
                  name(from) + " to " + name(rank - from) +
                  (areBoxes ? "; say how boxes are joined, as with --nic-gbps "
                              "and --rails or --core"
-                           : "")};
+                  : hasMemories
+                      ? "; --every-wire lets the memories of hosts pass it on"
+                      : "")};
   }
   return std::nullopt;
 }
@@ -71,8 +76,9 @@ static void addDeviation(Derivation &derivation, std::string note) {
 
 /// The topology of `routes` without limits.
 static Result<Topology> linksOf(const Machine &machine,
-                                const std::vector<Route> &routes) {
-  Topology topology(machine.name(), unsigned(machine.gpus().size()));
+                                const std::vector<Route> &routes,
+                                unsigned numRanks) {
+  Topology topology(machine.name(), numRanks);
   for (const Route &route : routes)
     if (Result<unsigned> link = topology.addLink(route.src, route.dst); !link)
       return Error{link.error()};
@@ -105,7 +111,8 @@ static void leaveOutOthers(const RankGroups &groups, const Machine &machine,
   });
   if (numLeftOut == 0)
     return;
-  derivation.topology = *linksOf(machine, routes);
+  derivation.topology =
+      *linksOf(machine, routes, derivation.topology.numRanks());
   addDeviation(derivation,
                std::to_string(numLeftOut) +
                    " links of GPUs outside of groups are left out, for which "
@@ -175,6 +182,23 @@ static std::optional<Error> addLimits(Derivation &derivation,
   return std::nullopt;
 }
 
+/// Fails where a switch could multicast or reduce and no route passes it.
+static std::optional<Error> checkPassed(const Derivation &derivation) {
+  const Machine &machine = derivation.routed;
+  std::vector<bool> isPassed(machine.vertices().size());
+  for (unsigned edge = 0; edge < machine.edges().size(); ++edge)
+    if (derivation.isUsed[edge])
+      isPassed[machine.edges()[edge].dst] = true;
+  for (unsigned number = 0; number < isPassed.size(); ++number) {
+    const Vertex &vertex = machine.vertices()[number];
+    if ((vertex.multicast || vertex.reduces) && !isPassed[number])
+      return Error{"machine '" + machine.name() + "': switch '" + vertex.name +
+                   "' " + (vertex.multicast ? "multicasts" : "reduces") +
+                   ", and no route passes it"};
+  }
+  return std::nullopt;
+}
+
 /// Adds the switches that multicast or reduce, with the GPUs whose only way to
 /// one another is through them.
 static std::optional<Error> addSwitches(const std::vector<Route> &routes,
@@ -204,38 +228,96 @@ static std::optional<Error> addSwitches(const std::vector<Route> &routes,
   return std::nullopt;
 }
 
+/// Notes which ranks are memories. Fails where nothing reaches one.
+static std::optional<Error> addMemories(Derivation &derivation) {
+  const Machine &machine = derivation.routed;
+  const Topology &topology = derivation.topology;
+  std::vector<unsigned> ends = machine.gpusAndMemories();
+  for (auto rank = unsigned(machine.gpus().size()); rank < ends.size();
+       ++rank) {
+    if (topology.inLinks(rank).empty() || topology.outLinks(rank).empty())
+      return Error{"machine '" + machine.name() +
+                   "': no route leads to memory '" +
+                   machine.vertices()[ends[rank]].name + "' and from it"};
+    derivation.memories.push_back(rank);
+  }
+  return std::nullopt;
+}
+
+using LinkWays = std::map<unsigned, SecondWay>;
+
+/// The ways over PCIe beside other links, which count as used from now on.
+static LinkWays addSecondWays(const std::vector<Route> &routes,
+                              Derivation &derivation) {
+  unsigned numShared = 0;
+  LinkWays ways = findSecondWays(derivation.routed, routes, numShared);
+  for (const auto &[link, way] : ways)
+    for (unsigned edge : way.edges)
+      derivation.isUsed[edge] = true;
+  if (numShared)
+    addDeviation(derivation, std::to_string(numShared) +
+                                 " links have a way over PCIe that others "
+                                 "share, which is left out");
+  return ways;
+}
+
+/// The topology of `routes`, which has no limits yet.
+static Result<Derivation> beginWith(Machine routed, MergeNotes notes,
+                                    const std::vector<Route> &routes,
+                                    unsigned numRanks) {
+  Result<Topology> topology = linksOf(routed, routes, numRanks);
+  if (!topology)
+    return Error{topology.error()};
+  Derivation derivation = {std::move(*topology),   0,  0,
+                           std::move(routed),      {}, std::move(notes.all),
+                           std::move(notes.uneven)};
+  derivation.isUsed.resize(derivation.routed.edges().size());
+  for (const Route &route : routes)
+    for (const Share &share : route.shares)
+      derivation.isUsed[share.edge] = true;
+  if (numRanks > derivation.routed.gpus().size())
+    if (std::optional<Error> error = addMemories(derivation))
+      return *error;
+  if (std::optional<Error> error =
+          checkConnected(derivation.routed, derivation.topology))
+    return *error;
+  return derivation;
+}
+
 Result<Derivation> sccl::deriveTopology(const Machine &machine,
                                         const DerivationOptions &options) {
-  auto numRanks = static_cast<unsigned>(machine.gpus().size());
-  if (numRanks < 1 || numRanks > Topology::maxRanks)
+  bool every = options.everyWire;
+  auto numRanks = unsigned(every ? machine.gpusAndMemories().size()
+                                 : machine.gpus().size());
+  if (machine.gpus().empty() || numRanks > Topology::maxRanks)
     return wrongNumberOfGpus(machine);
   MergeNotes notes;
   Machine merged = mergeParallelSwitches(machine, notes);
-  Result<std::vector<Route>> routes = findRoutes(merged);
+  Result<std::vector<Route>> routes = findRoutes(merged, every);
   if (!routes)
     return Error{routes.error()};
-  Result<Topology> topology = linksOf(machine, *routes);
-  if (!topology)
-    return Error{topology.error()};
-  if (std::optional<Error> error = checkConnected(machine, *topology))
-    return *error;
-  Derivation derivation = {std::move(*topology),   0,  0,
-                           std::move(merged),      {}, std::move(notes.all),
-                           std::move(notes.uneven)};
-  derivation.isUsed.resize(derivation.routed.edges().size());
-  for (const Route &route : *routes)
-    for (const Share &share : route.shares)
-      derivation.isUsed[share.edge] = true;
+  Result<Derivation> derivation =
+      beginWith(std::move(merged), std::move(notes), *routes, numRanks);
+  if (!derivation)
+    return derivation;
   if (!options.groups.empty())
-    leaveOutOthers(options.groups, machine, *routes, derivation);
+    leaveOutOthers(options.groups, machine, *routes, *derivation);
+  LinkWays ways;
+  if (every)
+    ways = addSecondWays(*routes, *derivation);
+  std::optional<Error> error;
   if (options.inNetwork)
-    if (std::optional<Error> error =
-            addSwitches(*routes, options.ownCopies, derivation))
-      return *error;
-  for (Route &route : *routes)
-    derivation.routes.push_back(std::move(route.path));
-  SetLimits limits = collectLimits(*routes, derivation);
-  if (std::optional<Error> error = addLimits(derivation, limits.all(), options))
+    error = checkPassed(*derivation);
+  if (!error && options.inNetwork)
+    error = addSwitches(*routes, options.ownCopies, *derivation);
+  if (error)
     return *error;
-  return derivation;
+  for (Route &route : *routes)
+    derivation->routes.push_back(std::move(route.path));
+  Result<SetLimits> limits =
+      withSecondWays(collectLimits(*routes, *derivation), ways);
+  if (!limits)
+    return Error{limits.error()};
+  error = addLimits(*derivation, limits->all(), options);
+  return error ? Result<Derivation>(*error) : std::move(derivation);
 }

@@ -67,9 +67,12 @@ private:
 } // namespace
 
 static std::string counted(size_t count, std::string_view what) {
-  std::string plural = what == "switch" ? "es" : "s";
-  return std::to_string(count) + " " + std::string(what) +
-         (count == 1 ? "" : plural);
+  std::string text = std::to_string(count) + " " + std::string(what);
+  if (count == 1)
+    return text;
+  if (what == "memory")
+    return text.substr(0, text.size() - 1) + "ies";
+  return text + (what == "switch" ? "es" : "s");
 }
 
 static std::string featuresOf(const Vertex &vertex) {
@@ -87,8 +90,8 @@ std::string Describer::headline() const {
       counted(machine.gpus().size(), "GPU") + " in " +
       (machine.numBoxes() == 1 ? "1 box"
                                : std::to_string(machine.numBoxes()) + " boxes");
-  for (VertexKind kind :
-       {VertexKind::Nic, VertexKind::Switch, VertexKind::Bridge})
+  for (VertexKind kind : {VertexKind::Nic, VertexKind::Switch,
+                          VertexKind::Bridge, VertexKind::Memory})
     if (unsigned count = machine.count(kind))
       text += ", " + counted(count, vertexKindName(kind));
   return text + '\n';
@@ -97,7 +100,7 @@ std::string Describer::headline() const {
 std::string Describer::boxContents(unsigned box) const {
   std::string text;
   for (VertexKind kind : {VertexKind::Gpu, VertexKind::Nic, VertexKind::Switch,
-                          VertexKind::Bridge}) {
+                          VertexKind::Bridge, VertexKind::Memory}) {
     std::map<std::string, unsigned> kinds;
     for (unsigned v : verticesOf(box, kind))
       ++kinds[featuresOf(machine.vertices()[v])];

@@ -24,6 +24,8 @@ std::string_view sccl::vertexKindName(VertexKind kind) {
     return "NIC";
   case VertexKind::Bridge:
     return "bridge";
+  case VertexKind::Memory:
+    return "memory";
   }
   return "";
 }
@@ -138,6 +140,14 @@ Result<unsigned> Machine::addEdge(Edge edge) {
   return number;
 }
 
+std::vector<unsigned> Machine::gpusAndMemories() const {
+  std::vector<unsigned> found = gpuVertices;
+  for (unsigned vertex = 0; vertex < allVertices.size(); ++vertex)
+    if (allVertices[vertex].kind == VertexKind::Memory)
+      found.push_back(vertex);
+  return found;
+}
+
 Result<unsigned> Machine::addEdgePair(const Edge &edge) {
   Result<unsigned> there = addEdge(edge);
   if (!there)
@@ -148,11 +158,14 @@ Result<unsigned> Machine::addEdgePair(const Edge &edge) {
   return added ? there : added;
 }
 
-std::vector<std::vector<unsigned>> sccl::ranksByBox(const Machine &machine) {
+std::vector<std::vector<unsigned>> sccl::ranksByBox(const Machine &machine,
+                                                    bool withMemories) {
   std::vector<std::vector<unsigned>> boxes(machine.numBoxes());
-  // No GPU is outside of a box.
-  for (unsigned rank = 0; rank < machine.gpus().size(); ++rank)
-    boxes[*machine.vertices()[machine.gpus()[rank]].box].push_back(rank);
+  std::vector<unsigned> ends =
+      withMemories ? machine.gpusAndMemories() : machine.gpus();
+  // Neither a GPU nor a memory is outside of a box.
+  for (unsigned rank = 0; rank < ends.size(); ++rank)
+    boxes[*machine.vertices()[ends[rank]].box].push_back(rank);
   std::erase_if(boxes, [](const auto &box) { return box.empty(); });
   return boxes;
 }

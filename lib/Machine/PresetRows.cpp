@@ -100,6 +100,25 @@ static MachinePlan h800(const PresetSpec &) {
   return onSwitches(8, "sm_90", nvlink(4), 1, 8, true, 50);
 }
 
+/// Cards without links between them.
+static MachinePlan fourV100Cards(const PresetSpec &) { return {{4, "sm_70"}}; }
+
+static MachinePlan eightA100Cards(const PresetSpec &) { return {{8, "sm_80"}}; }
+
+static MachinePlan optcclDgx(const PresetSpec &spec) {
+  if (spec.has("pcie"))
+    return eightA100Cards(spec);
+  return onSwitches(8, "sm_80", {"NVLink3", 25, "OptCCL: 50 GB/s a switch"}, 6,
+                    2, false, 0);
+}
+
+static MachinePlan optcclDoe(const PresetSpec &spec) {
+  if (spec.has("pcie"))
+    return {{4, "sm_80"}};
+  return fullyJoined(4, "sm_80", {"NVLink3", 25, "OptCCL: 100 GB/s a pair"}, 4,
+                     0);
+}
+
 static MachinePlan b200(const PresetSpec &) {
   return onSwitches(8, "sm_100", nvlink(5), 2, 9, true, 50);
 }
@@ -128,37 +147,6 @@ static MachinePlan z52(const PresetSpec &) {
             {3, 7, 1},
             {4, 5, 1},
             {4, 7, 1}}}};
-}
-
-/// The host bridges through which the two islands of a Z52 meet.
-static std::optional<Error> addZ52Host(Machine &machine) {
-  constexpr unsigned numaOf[8] = {1, 0, 1, 2, 3, 1, 2, 3};
-  std::vector<unsigned> bridges;
-  for (unsigned numa = 0; numa < 4; ++numa) {
-    Result<unsigned> bridge = machine.addVertex(
-        {VertexKind::Bridge, "numa" + std::to_string(numa), 0});
-    if (!bridge)
-      return Error{bridge.error()};
-    for (unsigned other : bridges)
-      if (auto edge = machine.addEdgePair({other,
-                                           *bridge,
-                                           {108, "assumed not to limit 4 GPUs"},
-                                           std::nullopt,
-                                           "host"});
-          !edge)
-        return Error{edge.error()};
-    bridges.push_back(*bridge);
-  }
-  for (unsigned rank = 0; rank < machine.gpus().size(); ++rank)
-    if (auto edge = machine.addEdgePair({machine.gpus()[rank],
-                                         bridges[numaOf[rank]],
-                                         {27, "PCIe 4 x16, as measured there"},
-                                         std::nullopt,
-                                         "PCIe4",
-                                         16});
-        !edge)
-      return Error{edge.error()};
-  return std::nullopt;
 }
 
 static MachinePlan z52Ring(const PresetSpec &) {
@@ -321,6 +309,37 @@ static constexpr PresetRow table[] = {
     {{"h800", "8 H800 with 200 GB/s of NVLink, a 400 Gb/s NIC per GPU",
       "SyCCL's model; NVIDIA's data sheet: 8 links"},
      h800},
+    {{"h800-slots",
+      "the same with the x16 slots of GPUs, and the host's memory behind them; "
+      "for --every-wire",
+      "FlexLink: NVLink 200, PCIe 64, NIC 50 GB/s"},
+     h800,
+     {},
+     addH800Slots},
+    {{"v100-pcie", "4 V100 cards behind one PCIe switch",
+      "a box measured by a user; PCI-SIG: 8 GT/s, 16 lanes, 128b/130b"},
+     fourV100Cards,
+     {},
+     addPcieTree},
+    {{"a100-pcie",
+      "8 A100 cards on 4 PCIe switches, of which two share an uplink each",
+      "OptCCL's model of a DGX A100"},
+     eightA100Cards,
+     {},
+     addPcieTree},
+    {{"optccl-a100",
+      "8 A100, to compare; pcie: by slots and memories only; both: by slots, "
+      "too (for --every-wire)",
+      "OptCCL's model of a DGX A100"},
+     optcclDgx,
+     {"pcie,both"},
+     addOptcclDgx},
+    {{"optccl-doe",
+      "4 A100 of a node of Perlmutter, to compare; pcie, both: likewise",
+      "OptCCL's model"},
+     optcclDoe,
+     {"pcie,both"},
+     addOptcclDoe},
     {{"b200", "8 B200 on NVSwitches, a 400 Gb/s NIC per GPU",
       "NVIDIA's data sheet"},
      b200},

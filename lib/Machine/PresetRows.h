@@ -23,7 +23,7 @@ struct PresetRow {
   MachinePlan (*plan)(const PresetSpec &);
   PresetGrammar grammar = {};
   /// Adds what a plan cannot say.
-  std::optional<Error> (*finish)(Machine &) = nullptr;
+  std::optional<Error> (*finish)(Machine &, const PresetSpec &) = nullptr;
 
   std::string_view name() const {
     return listed.spec.substr(0, listed.spec.find(':'));
@@ -31,6 +31,14 @@ struct PresetRow {
 };
 
 std::span<const PresetRow> presetRows();
+
+// Boxes whose cards meet over PCIe or in the memory of the host, which no plan
+// of switches and pairs describes (HostPresets.cpp).
+std::optional<Error> addZ52Host(Machine &machine, const PresetSpec &spec);
+std::optional<Error> addPcieTree(Machine &machine, const PresetSpec &spec);
+std::optional<Error> addH800Slots(Machine &machine, const PresetSpec &spec);
+std::optional<Error> addOptcclDgx(Machine &machine, const PresetSpec &spec);
+std::optional<Error> addOptcclDoe(Machine &machine, const PresetSpec &spec);
 
 } // namespace sccl
 

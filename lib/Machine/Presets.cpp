@@ -68,7 +68,7 @@ Result<Machine> sccl::makeMachinePreset(std::string_view text) {
   Result<Machine> machine =
       buildBoxes(spec->whole, spec->boxes, plan.box, plan.network);
   if (machine && row->finish)
-    if (std::optional<Error> error = row->finish(*machine))
+    if (std::optional<Error> error = row->finish(*machine, *spec))
       return *error;
   return machine;
 }

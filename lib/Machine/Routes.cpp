@@ -69,15 +69,15 @@ struct Attachment {
 class RouteFinder {
 public:
   explicit RouteFinder(const Machine &machine)
-      : machine(machine), group(machine.gpus().size()),
-        rankOf(machine.vertices().size(), ~0u),
+      : machine(machine), ends(machine.gpusAndMemories()),
+        group(machine.gpus().size()), rankOf(machine.vertices().size(), ~0u),
         paths(machine.vertices().size()) {
     std::iota(group.begin(), group.end(), 0);
     for (unsigned rank = 0; rank < machine.gpus().size(); ++rank)
       rankOf[machine.gpus()[rank]] = rank;
   }
 
-  Result<std::vector<Route>> find();
+  Result<std::vector<Route>> find(bool withMemories);
 
 private:
   VertexKind kindOf(unsigned vertex) const {
@@ -106,6 +106,9 @@ private:
   }
 
   std::optional<Error> addDirect(RouteClass routeClass);
+  /// The route between ranks that ends at `vertex`, one of the latest search.
+  std::optional<Error> addFound(unsigned src, unsigned dst, unsigned vertex);
+  std::optional<Error> addMemories();
   void attach();
   std::optional<Error> addNetwork();
   std::optional<Error> addOverNics(unsigned src);
@@ -122,6 +125,7 @@ private:
   static constexpr size_t maxShares = size_t(1) << 25;
 
   const Machine &machine;
+  const std::vector<unsigned> ends; ///< vertices by rank
   size_t numShares = 0;
   std::vector<unsigned> group; ///< ranks that are joined have one root
   std::vector<unsigned> rankOf;
@@ -261,7 +265,7 @@ std::vector<unsigned> RouteFinder::onePath(unsigned vertex) const {
 
 Error RouteFinder::tooFine(unsigned src, unsigned dst) const {
   auto name = [&](unsigned rank) {
-    return "'" + machine.vertices()[machine.gpus()[rank]].name + "'";
+    return "'" + machine.vertices()[ends[rank]].name + "'";
   };
   return Error{"traffic from " + name(src) + " to " + name(dst) +
                " is split over too many routes to be counted exactly; leave "
@@ -303,6 +307,27 @@ void RouteFinder::join(size_t first) {
     group[root(routes[i].src)] = root(routes[i].dst);
 }
 
+std::optional<Error> RouteFinder::addFound(unsigned src, unsigned dst,
+                                           unsigned vertex) {
+  Route route = {src, dst, {}, onePath(vertex)};
+  std::vector<std::pair<unsigned, Rational>> begun;
+  return split(vertex, 1, route.shares, begun) ? add(std::move(route))
+                                               : tooFine(src, dst);
+}
+
+std::optional<Error> RouteFinder::addMemories() {
+  auto numGpus = unsigned(machine.gpus().size());
+  for (unsigned src = 0; src < ends.size(); ++src) {
+    search(RouteClass::Host, {{ends[src], atStart}});
+    for (unsigned dst = 0; dst < ends.size(); ++dst)
+      if ((src < numGpus) != (dst < numGpus) &&
+          paths.cost[ends[dst]].isFinite())
+        if (std::optional<Error> error = addFound(src, dst, ends[dst]))
+          return error;
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> RouteFinder::addDirect(RouteClass routeClass) {
   size_t first = routes.size();
   for (unsigned src = 0; src < machine.gpus().size(); ++src) {
@@ -311,12 +336,7 @@ std::optional<Error> RouteFinder::addDirect(RouteClass routeClass) {
       if (src == dst ||
           (routeClass != RouteClass::Fabric && areJoined(src, dst)))
         continue;
-      unsigned vertex = machine.gpus()[dst];
-      Route route = {src, dst, {}, onePath(vertex)};
-      std::vector<std::pair<unsigned, Rational>> begun;
-      if (!split(vertex, 1, route.shares, begun))
-        return tooFine(src, dst);
-      if (std::optional<Error> error = add(std::move(route)))
+      if (std::optional<Error> error = addFound(src, dst, machine.gpus()[dst]))
         return error;
     }
   }
@@ -431,18 +451,22 @@ std::optional<Error> RouteFinder::addNetwork() {
   return std::nullopt;
 }
 
-Result<std::vector<Route>> RouteFinder::find() {
+Result<std::vector<Route>> RouteFinder::find(bool withMemories) {
   for (RouteClass routeClass : {RouteClass::Fabric, RouteClass::Host})
     if (std::optional<Error> error = addDirect(routeClass))
       return *error;
   if (std::optional<Error> error = addNetwork())
     return *error;
+  if (withMemories)
+    if (std::optional<Error> error = addMemories())
+      return *error;
   std::sort(routes.begin(), routes.end(), [](const Route &a, const Route &b) {
     return std::tie(a.src, a.dst) < std::tie(b.src, b.dst);
   });
   return std::move(routes);
 }
 
-Result<std::vector<Route>> sccl::findRoutes(const Machine &machine) {
-  return RouteFinder(machine).find();
+Result<std::vector<Route>> sccl::findRoutes(const Machine &machine,
+                                            bool withMemories) {
+  return RouteFinder(machine).find(withMemories);
 }

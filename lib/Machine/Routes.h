@@ -25,9 +25,11 @@ struct Route {
   std::vector<unsigned> path; ///< edges of one of the ways, in order
 };
 
-/// The routes that become links, by source and then by destination. Fails if
-/// there are more than a topology may have.
-Result<std::vector<Route>> findRoutes(const Machine &machine);
+/// The routes that become links, by source and then by destination; with
+/// `withMemories`, ranks are `gpusAndMemories()`. Fails if there are more than
+/// a topology may have.
+Result<std::vector<Route>> findRoutes(const Machine &machine,
+                                      bool withMemories = false);
 
 /// A line for each group of switches that became one, and of these the lines
 /// for GPUs that are not wired alike.

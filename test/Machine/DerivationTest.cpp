@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 using namespace sccl;
 
@@ -291,6 +292,87 @@ TEST(Derivation, RefusesWhatCannotWork) {
       {gpus[0], gpus[1], {25, "test"}, std::nullopt, "NVLink4"}));
   EXPECT_EQ(oneWay.error(),
             "machine 'test': no route leads from 'gpu1' to 'gpu0'");
+}
+
+/// True if `load` of each link, in chunks per round, is within all limits.
+static bool fits(const Topology &topology, const std::vector<unsigned> &load) {
+  return std::ranges::all_of(topology.limits(),
+                             [&](const BandwidthLimit &limit) {
+                               unsigned sum = 0;
+                               for (unsigned link : limit.links)
+                                 sum += load[link];
+                               return sum <= limit.bandwidth;
+                             });
+}
+
+TEST(Derivation, LinksHaveSecondWaysBesideNVLink) {
+  // NVLink to one switch, and PCIe between 0 and 1 and between 2 and 3.
+  Builder builder;
+  auto gpus = builder.gpus(4);
+  unsigned fabric = builder.add(VertexKind::Switch, "fabric");
+  unsigned pcie[] = {builder.add(VertexKind::Switch, "pcie0"),
+                     builder.add(VertexKind::Switch, "pcie1")};
+  for (unsigned rank = 0; rank < 4; ++rank) {
+    builder.link(gpus[rank], fabric, 3);
+    builder.link(gpus[rank], pcie[rank / 2], 2, "PCIe4");
+  }
+  Topology alone = builder.derive({.quantum = 1}).topology;
+  Topology both = builder.derive({.quantum = 1, .everyWire = true}).topology;
+  ASSERT_EQ(alone.links(), both.links());
+  // What fits is what is left for NVLink once PCIe has carried all it can.
+  std::mt19937 random(1);
+  unsigned numFitting = 0;
+  for (unsigned round = 0; round < 20000; ++round) {
+    std::vector<unsigned> load, left;
+    for (const Link &link : both.links()) {
+      load.push_back(random() % 6 / 2);
+      bool hasPcie = link.src / 2 == link.dst / 2;
+      left.push_back(load.back() - (hasPcie ? std::min(load.back(), 2u) : 0));
+    }
+    numFitting += fits(both, load);
+    EXPECT_EQ(fits(both, load), fits(alone, left));
+  }
+  EXPECT_GT(numFitting, 100u);
+  // A third GPU there: what it takes, the pair cannot have.
+  builder.link(gpus[2], pcie[0], 2, "PCIe4");
+  Derivation shared = builder.derive({.quantum = 1, .everyWire = true});
+  ASSERT_EQ(shared.notes.size(), 1u);
+  EXPECT_EQ(shared.notes[0], "6 links have a way over PCIe that others share, "
+                             "which is left out");
+}
+
+TEST(Derivation, MemoriesAreRanksThatStore) {
+  Builder builder;
+  auto gpus = builder.gpus(2);
+  unsigned memory = builder.add(VertexKind::Memory, "memory");
+  builder.link(gpus[0], gpus[1], 10);
+  builder.link(gpus[0], memory, 4, "PCIe4");
+  EXPECT_EQ(builder.derive().topology.numRanks(), 2u);
+  Derivation derivation = builder.derive({.everyWire = true});
+  EXPECT_EQ(derivation.memories, std::vector<unsigned>{2});
+  EXPECT_TRUE(derivation.topology.findLink(0, 2));
+  EXPECT_TRUE(derivation.topology.findLink(2, 0));
+  EXPECT_FALSE(derivation.topology.findLink(1, 2)); // through a GPU only
+  // One that is written and never read.
+  unsigned deaf = builder.add(VertexKind::Memory, "deaf");
+  EXPECT_TRUE(builder.machine.addEdge(
+      {gpus[1], deaf, {4, "test"}, std::nullopt, "PCIe4"}));
+  EXPECT_EQ(builder.error({.everyWire = true}),
+            "machine 'test': no route leads to memory 'deaf' and from it");
+}
+
+TEST(Derivation, SwitchesThatMulticastArePassed) {
+  Builder builder;
+  auto gpus = builder.gpus(3);
+  for (unsigned gpu : {1, 2})
+    builder.link(gpus[0], gpus[gpu], 10);
+  Result<unsigned> idle = builder.machine.addVertex(
+      {VertexKind::Switch, "idle", 0, "", "", /*multicast=*/true});
+  ASSERT_TRUE(idle);
+  builder.link(gpus[0], *idle, 10);
+  EXPECT_EQ(builder.error({.inNetwork = true}),
+            "machine 'test': switch 'idle' multicasts, and no route passes it");
+  EXPECT_EQ(builder.error(), "");
 }
 
 TEST(Derivation, ManyEqualRoutesTakeNoTime) {

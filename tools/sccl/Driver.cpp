@@ -342,11 +342,11 @@ std::optional<Topology> driver::topologyOf(Wiring wiring, std::string *where,
       *boxes = std::move(wiring.boxes);
     return std::move(wiring.topology);
   }
-  if (boxes)
-    *boxes = ranksByBox(*wiring.machine);
   std::optional<Derivation> derivation = derive(*wiring.machine, groups);
   if (!derivation)
     return std::nullopt;
+  if (boxes)
+    *boxes = ranksByBox(*wiring.machine, !derivation->memories.empty());
   if (origin)
     *origin = {std::move(wiring.machine), std::move(derivation->deviations)};
   else

@@ -130,8 +130,10 @@ static int printMachine(Machine machine) {
     return BadInput;
   std::string text =
       asComment(describe(machine) + derivationText(*derivation)) +
-      (asTopology ? topologyText(derivation->topology, ranksByBox(machine))
-                  : machineText(machine));
+      (asTopology
+           ? topologyText(derivation->topology,
+                          ranksByBox(machine, !derivation->memories.empty()))
+           : machineText(machine));
   return writeFile(output, text) ? Done : BadInput;
 }
 

@@ -65,6 +65,12 @@ static cl::opt<InNetwork> inNetwork(
     cl::sub(machineCommand()), cl::sub(paretoCommand()),
     cl::sub(synthCommand()));
 
+static cl::opt<bool> everyWire(
+    "every-wire",
+    cl::desc("Use PCIe beside NVLink, and memories of hosts where the machine "
+             "has them (docs/EveryWire.md)"),
+    cl::sub(machineCommand()), cl::sub(paretoCommand()));
+
 static cl::opt<std::string> networkPath(
     "network",
     cl::desc("YAML file with the switches between boxes, in place of rails or "
@@ -103,6 +109,7 @@ std::optional<Derivation> driver::derive(const Machine &machine,
   options.groups = groupsOf(machine, groups);
   options.inNetwork = inNetwork != InNetwork::No;
   options.ownCopies = inNetwork == InNetwork::All;
+  options.everyWire = everyWire;
   Result<Derivation> derivation = deriveTopology(machine, options);
   if (derivation && options.inNetwork &&
       derivation->topology.switches().empty()) {
@@ -162,11 +169,11 @@ bool driver::applyFaults(Machine &machine) {
 
 std::string driver::findMachineOption() {
   return findGiven({&quantumText, &toleranceText, &without, &degrade,
-                    &inNetwork, &networkPath});
+                    &inNetwork, &everyWire, &networkPath});
 }
 
 std::string driver::findDerivationOption() {
-  return findGiven({&quantumText, &toleranceText, &inNetwork});
+  return findGiven({&quantumText, &toleranceText, &inNetwork, &everyWire});
 }
 
 std::string driver::findAnyOfMachines() {

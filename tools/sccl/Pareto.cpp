@@ -163,7 +163,7 @@ public:
   }
 
   void print() {
-    PipelinedDepths depths(topology, family.kind, family.root);
+    PipelinedDepths depths(topology, family);
     for (unsigned steps = 1; steps <= maxSteps; ++steps) {
       // Half of the time is left for any depth, which takes less as a rule.
       if (deadline.isOver() || 2 * deadline.elapsedSeconds() > whole ||
@@ -171,7 +171,7 @@ public:
         break;
       progress.setDetail("S = " + std::to_string(steps + 1));
     }
-    if (isDone || !topology.switches().empty())
+    if (isDone || !topology.switches().empty() || !family.isPlain())
       return;
     progress.setDetail("any S");
     known.reset();
@@ -221,8 +221,20 @@ private:
 };
 } // namespace
 
-/// Where switches copy or reduce, there are no schedules but pipelined ones.
-static std::optional<int> concludeInNetwork(FrontierReport &report,
+/// How many ranks of the topology are GPUs; the others are memories.
+static unsigned numGpus(const Topology &topology, const Origin &origin) {
+  return origin.machine ? unsigned(origin.machine->gpus().size())
+                        : topology.numRanks();
+}
+
+/// True where schedules are looked for only as pipelined ones: the next piece
+/// fills what passes switches that copy or reduce, and memories.
+static bool isPipelinedOnly(const Topology &topology, const Origin &origin) {
+  return !topology.switches().empty() ||
+         numGpus(topology, origin) < topology.numRanks();
+}
+
+static std::optional<int> concludePipelined(FrontierReport &report,
                                             const DepthList &depths) {
   Frontier frontier;
   frontier.complete = depths.isComplete();
@@ -241,14 +253,14 @@ static std::optional<int> concludeInNetwork(FrontierReport &report,
 static std::optional<int>
 searchRoot(const Topology &topology, const RankGroups &boxes,
            const CollectiveFamily &family, FrontierOptions options,
-           llvm::StringRef where, const std::vector<std::string> &notes) {
+           llvm::StringRef where, const Origin &origin) {
   FrontierReport report(topology, family,
-                        {json, directory, boxes, notes, options.order});
+                        {json, directory, boxes, origin.notes, options.order});
   if (pipelined) {
     DepthList depths(report, topology, family, options);
     depths.print();
-    if (!topology.switches().empty())
-      return concludeInNetwork(report, depths);
+    if (isPipelinedOnly(topology, origin))
+      return concludePipelined(report, depths);
   }
   Result<Frontier> frontier = Error{};
   {
@@ -273,6 +285,30 @@ searchRoot(const Topology &topology, const RankGroups &boxes,
     return std::nullopt;
   bool isKnown = frontier->open.empty() && !frontier->points.empty();
   return isKnown ? Done : NotKnown;
+}
+
+/// Those of --group, or where the topology has memories, that of all GPUs.
+static std::string groupsOn(const Topology &topology, const Origin &origin) {
+  unsigned gpus = numGpus(topology, origin);
+  bool isGiven = groups.getNumOccurrences() || gpus == topology.numRanks();
+  return isGiven ? joinGroups(groups) : "0-" + std::to_string(gpus - 1);
+}
+
+/// What is not to be had on the topology; empty if nothing is wrong.
+static std::string whyNot(const Topology &topology, const Origin &origin,
+                          const CollectiveFamily &family) {
+  unsigned ranks = topology.numRanks();
+  Result<Collective> smallest = smallestCollective(family, ranks);
+  if (numGpus(topology, origin) < ranks && smallest && smallest->combining())
+    return "'" + topology.name() +
+           "' has memories, which reduce nothing, and " + family.name() +
+           " reduces";
+  if (pipelined && !hasPipelinedSchedules(family, ranks))
+    return "there are no pipelined schedules of " + family.name() + " yet";
+  if (!topology.switches().empty() && !pipelined)
+    return "through switches that copy or reduce, schedules are pipelined: "
+           "give --pipelined";
+  return "";
 }
 
 /// What is to be said of `order` for what `family` does.
@@ -334,7 +370,7 @@ int driver::paretoMain() {
   std::string spelling = collectiveWord(collectiveSpelling);
   std::optional<CollectiveFamily> family =
       chooseFamily({spelling,
-                    joinGroups(groups),
+                    groupsOn(*topology, origin),
                     std::nullopt,
                     {chunks.begin(), chunks.end()}},
                    topology->numRanks());
@@ -342,12 +378,8 @@ int driver::paretoMain() {
     return BadInput;
   if (chunks.getNumOccurrences() && spelling != "all_gatherv")
     return fail("--chunks is for all_gatherv: the search chooses C");
-  if (pipelined && (!family->isPlain() || !hasPipelinedSchedules(family->kind)))
-    return fail("there are no pipelined schedules of " + family->name() +
-                " yet");
-  if (!topology->switches().empty() && !pipelined)
-    return fail("through switches that copy or reduce, schedules are "
-                "pipelined: give --pipelined");
+  if (std::string why = whyNot(*topology, origin, *family); !why.empty())
+    return fail(why);
   std::optional<std::vector<unsigned>> roots = parseRoots(*topology, *family);
   if (!roots)
     return BadInput;
@@ -368,7 +400,7 @@ int driver::paretoMain() {
       options->timeoutSeconds = fairShare(begin, rootsLeft--);
     family->root = rank;
     std::optional<int> ofRoot =
-        searchRoot(*topology, boxes, *family, *options, where, origin.notes);
+        searchRoot(*topology, boxes, *family, *options, where, origin);
     if (!ofRoot)
       return BadInput;
     isBad |= *ofRoot == BadInput;

@@ -15,9 +15,12 @@
 //   3. network: from a GPU to the NICs nearest to it, through switches, to the
 //      NICs nearest to another GPU, for pairs not connected so far.
 // "Connect" is over any number of links, so that PCIe beside a working NVLink
-// is left out. Within a class a route crosses as few bridges as possible, then
-// has the least sum of 1/bandwidth, then of edges; equal routes share the
-// traffic evenly, hop by hop.
+// is left out. With `everyWire` it is not: memories of hosts become ranks that
+// store what passes, with routes of class 2 from and to each GPU; and where two
+// GPUs alone share a switch of PCIe, their link may pass that in addition.
+// Within a class a route crosses as few bridges as possible, then has the least
+// sum of 1/bandwidth, then of edges; equal routes share the traffic evenly, hop
+// by hop.
 //
 // Limits. Each edge bounds all links whose routes use it; an edge that carries
 // the same links as another one only counts if it is the narrower. A link of
@@ -53,6 +56,8 @@ struct DerivationOptions {
   bool inNetwork = false;
   /// Then with `Switch::ownCopies`.
   bool ownCopies = false;
+  /// Use PCIe beside a working NVLink, and the memories of hosts.
+  bool everyWire = false;
   static constexpr unsigned maxUnits = 1024;
   static constexpr Rational fallbackTolerance = Rational(1, 100);
 };
@@ -78,6 +83,9 @@ struct Derivation {
   std::vector<Rational> rates = {};
   /// For each edge of `routed`, whether a route takes it.
   std::vector<bool> isUsed = {};
+  /// The ranks that are memories, after all GPUs. They take no part in
+  /// collectives, pass on what they get, and reduce nothing.
+  std::vector<unsigned> memories = {};
 };
 
 /// The topology of `machine`, with its name and a rank for each GPU. Fails if

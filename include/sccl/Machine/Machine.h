@@ -33,9 +33,10 @@ enum class VertexKind {
   Switch, ///< hands on what it gets, on any of its ports
   Nic,    ///< a network card, or one port of it
   Bridge, ///< a CPU or its host bridge
+  Memory, ///< of a host: stores what passes, and sends it on
 };
 
-/// "GPU", "switch", "NIC" or "bridge".
+/// "GPU", "switch", "NIC", "bridge" or "memory".
 std::string_view vertexKindName(VertexKind kind);
 
 struct Vertex {
@@ -86,6 +87,8 @@ public:
   }
   /// The vertices that are GPUs. Rank i is the i-th of them.
   const std::vector<unsigned> &gpus() const { return gpuVertices; }
+  /// The vertices that are GPUs, and those that are memories after them.
+  std::vector<unsigned> gpusAndMemories() const;
   /// One more than the largest number of a box; 0 if no vertex is in a box.
   unsigned numBoxes() const { return boxes; }
   /// How many vertices are of this kind.
@@ -127,8 +130,9 @@ private:
 bool isHostKind(std::string_view kind);
 
 /// The ranks of each box, in the order of boxes; those without GPUs are left
-/// out.
-std::vector<std::vector<unsigned>> ranksByBox(const Machine &machine);
+/// out. With `withMemories`, ranks are `gpusAndMemories()`.
+std::vector<std::vector<unsigned>> ranksByBox(const Machine &machine,
+                                              bool withMemories = false);
 
 /// What a person can check a machine by: its parts, box by box, and its edges
 /// by kind, with numbers and sources. Boxes that are alike are said once.
