@@ -39,7 +39,8 @@ struct Stream {
 
 /// A runner that can go on.
 struct Runnable {
-  uint32_t stream, block, runner;
+  Block *block;
+  Runner *runner;
 };
 } // namespace
 
@@ -73,7 +74,7 @@ struct Machine::State {
   void start(unsigned stream, const Launch &launch);
   void finish(unsigned stream);
   bool meet(unsigned stream, unsigned number);
-  void openBarrier(unsigned stream, unsigned block);
+  void openBarrier(Block &block);
   bool advance();
   void turn(size_t index);
   bool isStopped() const;
@@ -126,7 +127,7 @@ void Machine::State::start(unsigned stream, const Launch &launch) {
       actor.team = block.team;
       actor.thread = block.team->number * blockSize + r;
       block.runners.back()->resume(block.settled);
-      runnable.push_back({stream, b, r});
+      runnable.push_back({&block, block.runners.back().get()});
     }
   }
 }
@@ -174,18 +175,17 @@ bool Machine::State::meet(unsigned stream, unsigned number) {
 // Runners
 //===----------------------------------------------------------------------===//
 
-void Machine::State::openBarrier(unsigned stream, unsigned number) {
-  Block &block = streams[stream].blocks[number];
+void Machine::State::openBarrier(Block &block) {
   Team &team = *block.team;
   block.settled.isIdle = true;
   for (const std::unique_ptr<Runner> &runner : block.runners)
     runner->settle(block.settled);
-  for (uint32_t r = 0; r < block.runners.size(); ++r) {
-    Actor &actor = block.runners[r]->actor;
+  for (const std::unique_ptr<Runner> &runner : block.runners) {
+    Actor &actor = runner->actor;
     if (actor.own)
       team.clock.join(*actor.own);
     actor.own.reset();
-    runnable.push_back({stream, number, r});
+    runnable.push_back({&block, runner.get()});
   }
   team.clock.addBefore(team.number, ++team.interval);
   if (block.settled.isIdle)
@@ -200,15 +200,15 @@ void Machine::State::turn(size_t index) {
   ++turns;
   ++idleTurns;
   Runnable chosen = runnable[index];
-  Block &block = streams[chosen.stream].blocks[chosen.block];
+  Block &block = *chosen.block;
   if (turns < block.sleepsUntil && random() % 64 != 0)
     return;
   if (random() % 8192 == 0)
     block.sleepsUntil = turns + random() % 16384;
   uint64_t before = memory.stores();
   uint64_t length = uint64_t(1) << (random() % 10);
-  Runner &runner = *block.runners[chosen.runner];
-  runner.time = 1 + instructions + settings.clockDistance * chosen.stream;
+  Runner &runner = *chosen.runner;
+  runner.time = 1 + instructions + settings.clockDistance * block.team->device;
   instructions += length;
   Runner::Stop stop = runner.run(memory, length, executed);
   if (stop != Runner::Stop::Turn) {
@@ -224,7 +224,7 @@ void Machine::State::turn(size_t index) {
       memory.report(FindingKind::Divergence,
                     "threads of block " + std::to_string(block.team->number) +
                         " wait at a barrier that others do not come to");
-    openBarrier(chosen.stream, chosen.block);
+    openBarrier(block);
   }
 }
 

@@ -31,6 +31,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <deque>
 #include <random>
 #include <set>
 #include <string>
@@ -131,7 +132,7 @@ private:
   std::vector<Region> regions;   ///< by their number
   std::vector<Region> constants; ///< of the code
   std::vector<Write> writes;
-  std::vector<std::vector<Read>> reads{1};
+  std::deque<llvm::SmallVector<Read, 1>> reads{1};
   std::vector<Clock> clocks{Clock()};
   std::set<std::pair<unsigned, unsigned>> reported; ///< lines that race
   Findings theFindings;

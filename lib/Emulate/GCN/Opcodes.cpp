@@ -45,21 +45,6 @@ const Table &filledTable() {
 }
 } // namespace
 
-unsigned gcn::bitsOf(Kind kind) {
-  switch (kind) {
-  case Kind::Int16:
-  case Kind::Float16:
-    return 16;
-  case Kind::Int64:
-  case Kind::Float64:
-  case Kind::Floats:
-  case Kind::Mask:
-    return 64;
-  default:
-    return 32;
-  }
-}
-
 const Opcode *gcn::findOpcode(llvm::StringRef name) {
   auto found = filledTable().find(name);
   return found == filledTable().end() ? nullptr : &found->second;

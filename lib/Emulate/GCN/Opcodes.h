@@ -51,7 +51,20 @@ enum class Kind : char {
 };
 
 /// How many bits an operand has: 16, 32 or 64.
-unsigned bitsOf(Kind kind);
+inline unsigned bitsOf(Kind kind) {
+  switch (kind) {
+  case Kind::Int16:
+  case Kind::Float16:
+    return 16;
+  case Kind::Int64:
+  case Kind::Float64:
+  case Kind::Floats:
+  case Kind::Mask:
+    return 64;
+  default:
+    return 32;
+  }
+}
 
 struct Opcode {
   void (*evaluate)(Lane &lane) = nullptr;

@@ -90,20 +90,25 @@ uint64_t Wave::modified(const Operand &operand, uint64_t bits) const {
   return operand.isNegated ? bits ^ sign : bits;
 }
 
+/// Of lanes that are active.
 void Wave::read(const Operand &operand, Column &column) {
   if (operand.place != Place::Vector)
     return column.fill(modified(operand, scalar(operand)));
   const uint32_t *row = &vector(operand.first, 0);
-  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+  bool isWhole =
+      operand.part.bits == 32 && !operand.isAbsolute && !operand.isNegated;
+  uint64_t mask = maskOf(bitsOf(operand.kind));
+  for (uint64_t left = exec(); left != 0; left &= left - 1) {
+    unsigned lane = std::countr_zero(left);
     uint64_t bits = row[lane];
     if (operand.words == 2)
       bits |= uint64_t(row[waveLanes + lane]) << 32;
-    column[lane] = modified(operand, bits);
+    column[lane] = isWhole ? bits & mask : modified(operand, bits);
   }
 }
 
-void Wave::write(const Operand &operand, unsigned lane, uint64_t value,
-                 Part part) {
+inline void Wave::write(const Operand &operand, unsigned lane, uint64_t value,
+                        Part part) {
   value &= maskOf(bitsOf(operand.kind));
   if (part.bits != 32)
     value = (value & maskOf(part.bits)) << part.from;

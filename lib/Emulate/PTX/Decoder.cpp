@@ -147,13 +147,13 @@ private:
 
   Operand operandOf(StringRef name) {
     if (name.starts_with("%"))
-      return {true, slotOf(name), 0};
+      return {true, slotOf(name)};
     if (std::optional<uint64_t> number = parseNumber(name))
-      return {false, 0, *number};
+      return {false, *number};
     auto constant = names.constants.find(name);
     if (constant == names.constants.end())
       fail("unknown operand");
-    return {false, 0, constant == names.constants.end() ? 0 : constant->second};
+    return {false, constant == names.constants.end() ? 0 : constant->second};
   }
 
   Op decodeOne(const assembly::Instruction &instruction) {
@@ -268,7 +268,7 @@ private:
     op.target = callee->second;
     if (operands.size() > 1)
       for (StringRef parameter : inBrackets(operands[1]))
-        op.sources.push_back({true, slotOf(parameter), 0});
+        op.sources.push_back({true, slotOf(parameter)});
   }
 
   void decodeAccess(Op &op, StringRef opcode,
@@ -311,7 +311,7 @@ private:
       return fail("unexpected operand");
     if (isLoad) {
       op.results.push_back(resultOf(values.front()));
-      op.sources.push_back({true, slotOf(place), 0});
+      op.sources.push_back({true, slotOf(place)});
     } else {
       op.results.push_back(slotOf(place));
       op.sources.push_back(operandOf(values.front()));
@@ -393,6 +393,7 @@ static void add(PTXCode &code, const assembly::Function &text, Function body) {
     code.ops.push_back({op.name, op.line});
   }
   code.functions.push_back({text.name, text.isKernel});
+  code.mostSlots = std::max(code.mostSlots, body.slots);
   code.bodies.push_back(std::move(body));
 }
 

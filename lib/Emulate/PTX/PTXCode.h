@@ -42,8 +42,7 @@ enum class Form : uint8_t {
 /// A slot of the frame, or a number.
 struct Operand {
   bool isSlot = false;
-  uint32_t slot = 0;
-  uint64_t value = 0;
+  uint64_t value = 0; ///< or the slot
 };
 
 /// The special registers, by slot.
@@ -69,8 +68,8 @@ struct Op {
   unsigned line = 0;   ///< of the text, from 1
   uint32_t name = 0;   ///< of the opcode, in Code::Parts::opcodes
   uint32_t number = 0; ///< among all ops of the module
-  llvm::SmallVector<uint32_t, 4> results;
-  llvm::SmallVector<Operand, 4> sources;
+  llvm::SmallVector<uint32_t, 2> results;
+  llvm::SmallVector<Operand, 2> sources;
 };
 
 struct Function {
@@ -82,6 +81,7 @@ struct Function {
 
 struct PTXCode : Code::Parts {
   std::vector<Function> bodies; ///< in the order of `functions`
+  uint32_t mostSlots = 0;       ///< of a function
 
   unsigned lanes() const override { return 1; }
   std::unique_ptr<Runner> start(const Launch &launch, uint32_t block,

@@ -14,8 +14,9 @@ using namespace sccl::emulate;
 void Thread::push(const Function &function) {
   size_t base = slots.size();
   slots.resize(base + function.slots);
-  std::copy(std::begin(special), std::end(special), slots.begin() + base);
-  frames.push_back({&function, base, 0});
+  frameSlots = slots.data() + base;
+  std::copy(std::begin(special), std::end(special), frameSlots);
+  frame = {function.ops.data(), &function, base, 0};
 }
 
 Thread::Thread(const PTXCode &code, const Launch &launch, uint32_t block,
@@ -26,6 +27,7 @@ Thread::Thread(const PTXCode &code, const Launch &launch, uint32_t block,
   special[ThreadsSlot] = launch.threads;
   special[BlocksSlot] = launch.blocks;
   const Function &kernel = code.bodies[launch.kernel];
+  slots.reserve(kernel.slots + code.mostSlots);
   push(kernel);
   size_t count = std::min(launch.arguments.size(), kernel.parameters.size());
   for (size_t i = 0; i < count; ++i)
@@ -97,30 +99,33 @@ void Thread::call(const Op &op) {
   llvm::SmallVector<uint64_t, 16> arguments;
   for (const Operand &source : op.sources)
     arguments.push_back(get(source));
+  callers.push_back(frame);
   push(callee);
   size_t count = std::min(arguments.size(), callee.parameters.size());
   for (size_t i = 0; i < count; ++i)
     slot(callee.parameters[i]) = arguments[i];
 }
 
-void Thread::leave() {
-  uint64_t result = slot(frames.back().function->results.front());
-  slots.resize(frames.back().base);
-  frames.pop_back();
-  if (frames.empty())
-    return;
-  const Frame &frame = frames.back();
-  const Op &call = frame.function->ops[frame.next - 1];
+/// Returns to the caller; false if there is none.
+bool Thread::leave() {
+  if (callers.empty())
+    return false;
+  uint64_t result = slot(frame.function->results.front());
+  slots.resize(frame.base);
+  frame = callers.back();
+  callers.pop_back();
+  frameSlots = slots.data() + frame.base;
+  const Op &call = frame.ops[frame.next - 1];
   if (!call.results.empty())
     slot(call.results.front()) = result;
+  return true;
 }
 
 Runner::Stop Thread::run(Memory &memory, uint64_t turn,
                          std::vector<uint64_t> &executed) {
   uint64_t end = time + turn;
   for (; turn != 0; --turn) {
-    Frame &frame = frames.back();
-    const Op &op = frame.function->ops[frame.next++];
+    const Op &op = frame.ops[frame.next++];
     ++executed[op.number];
     if (op.isGuarded && (slot(op.guard) & 1) == op.isGuardNegated)
       continue;
@@ -156,8 +161,7 @@ Runner::Stop Thread::run(Memory &memory, uint64_t turn,
       memory.fence(actor, op.scope);
       break;
     case Form::Return:
-      leave();
-      if (frames.empty())
+      if (!leave())
         return Stop::Done;
       break;
     case Form::Exit:

@@ -23,25 +23,29 @@ public:
 
 private:
   struct Frame {
-    const Function *function;
-    size_t base; ///< of its slots
-    size_t next; ///< of its ops
+    const Op *ops = nullptr;
+    const Function *function = nullptr;
+    size_t base = 0; ///< of its slots
+    size_t next = 0; ///< of its ops
   };
   void push(const Function &function);
   uint64_t get(const Operand &operand) const {
-    return operand.isSlot ? slots[frames.back().base + operand.slot]
-                          : operand.value;
+    return operand.isSlot ? frameSlots[operand.value] : operand.value;
   }
-  uint64_t &slot(uint32_t number) { return slots[frames.back().base + number]; }
+  uint64_t &slot(uint32_t number) { return frameSlots[number]; }
   void compute(const Op &op);
   void access(const Op &op, Memory &memory);
   void move(const Op &op);
   void pack(const Op &op);
   void call(const Op &op);
-  void leave();
+  bool leave();
 
+  // A turn is often short, and rarely that of the thread before: what it needs
+  // at once is in the thread itself.
+  Frame frame; ///< of the function that runs
+  uint64_t *frameSlots = nullptr;
   const PTXCode &code;
-  std::vector<Frame> frames;
+  std::vector<Frame> callers;
   std::vector<uint64_t> slots;
   uint64_t special[SpecialSlots] = {};
 };
