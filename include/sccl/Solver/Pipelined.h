@@ -71,9 +71,8 @@ struct DepthAnswer {
 class PipelinedDepths {
 public:
   /// Takes what `hasPipelinedSchedules` names: in groups, and of definitions,
-  /// those whose chunks only move, by way of any ranks. Looks for the
-  /// symmetries of the topology, which takes up to a second. `topology` must
-  /// outlive this.
+  /// those whose chunks only move, by way of any ranks. `topology` must outlive
+  /// this.
   PipelinedDepths(const Topology &topology, const CollectiveFamily &family);
   PipelinedDepths(const Topology &topology, CollectiveKind kind, unsigned root)
       : PipelinedDepths(topology, CollectiveFamily{kind, root}) {}
@@ -85,7 +84,8 @@ public:
   /// are no trees. Fails for arguments that `synthesizePipelined` refuses, when
   /// time is over, and if not even trees for one chunk are found or fit. The
   /// trees share out up to `maxChunks` chunks of a source: few make short
-  /// programs, and their load is rounded up to whole rounds only.
+  /// programs, and their load is rounded up to whole rounds only. The first
+  /// call that packs trees looks for symmetries, which takes up to a second.
   DepthAnswer at(unsigned steps, const SearchLimits &limits = {},
                  unsigned maxChunks = 4096);
 

@@ -349,15 +349,6 @@ static Schedule fromAllOfBox(unsigned root, const Boxes &boxes,
   return schedule;
 }
 
-/// The number of chunks that the sends of `schedule` name.
-static unsigned countChunks(const Schedule &schedule) {
-  unsigned chunks = 0;
-  for (const Step &step : schedule.steps)
-    for (const Send &send : step.sends)
-      chunks = std::max(chunks, send.chunk + 1);
-  return chunks;
-}
-
 /// All of an all_reduce among boxes of one size: in three steps, each rank of a
 /// box adds up one chunk of it, then what the others of its place have, which
 /// it multicasts. In two, ranks of a place add up all, and then those of a box.
@@ -416,21 +407,26 @@ std::vector<Implementation> InNetwork::byBoxes(unsigned steps) const {
     std::optional<Boxes> boxes = findBoxes(part.topology);
     if (!boxes)
       return all;
-    auto add = [&](std::vector<Implementation> &list, Schedule schedule) {
+    auto add = [&](std::vector<Implementation> &list, unsigned chunks,
+                   auto scheduleOf) {
+      auto made =
+          Collective::make(part.kind, topology.numRanks(), chunks, root);
+      if (!made)
+        return;
+      Schedule schedule = scheduleOf(*made);
       setRounds(schedule, part.topology);
-      unsigned chunks = countChunks(schedule);
-      if (!isRooted(part.kind))
-        chunks /= topology.numRanks();
-      if (auto made =
-              Collective::make(part.kind, topology.numRanks(), chunks, root))
-        list.push_back({std::move(*made), std::move(schedule)});
+      list.push_back({std::move(*made), std::move(schedule)});
     };
-    Result<Collective> one =
-        Collective::make(part.kind, topology.numRanks(), 1, root);
-    if (one)
-      add(two, inTwoSteps(*one, *boxes));
-    if (isRooted(part.kind) && steps > 2)
-      add(more, fromAllOfBox(root, *boxes, /*isRelayed=*/steps > 3));
+    add(two, 1, [&](const Collective &one) { return inTwoSteps(one, *boxes); });
+    if (!isRooted(part.kind) || steps <= 2)
+      continue;
+    bool isRelayed = steps > 3;
+    size_t chunks = boxes->ranks[boxes->boxOf[root]]->size();
+    if (isRelayed)
+      chunks *= boxes->ranks.size() - 1;
+    add(more, unsigned(chunks), [&](const Collective &) {
+      return fromAllOfBox(root, *boxes, isRelayed);
+    });
   }
   for (std::vector<Implementation> *list : {&two, &more})
     if (list->size() == parts.size())

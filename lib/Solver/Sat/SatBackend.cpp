@@ -249,13 +249,10 @@ Unknown SatRun::tooLarge() const {
 }
 
 Outcome SatRun::answer() {
-  // Flows count what a switch copies once for each copy.
-  bool hasSwitches = !original.instance.topology.switches().empty();
   RoundCandidates candidates(original.instance, original.instance.steps);
-  std::optional<Rounds> candidate;
-  if (hasSwitches)
-    candidate.emplace();
-  else
+  std::optional<Rounds> candidate = Rounds();
+  // Flows count what a switch copies once for each copy.
+  if (original.instance.topology.switches().empty())
     candidate = candidates.next(deadline);
   if (stop())
     return gaveUp(deadline);
