@@ -314,8 +314,9 @@ Result<Derivation> sccl::deriveTopology(const Machine &machine,
     return *error;
   for (Route &route : *routes)
     derivation->routes.push_back(std::move(route.path));
-  Result<SetLimits> limits =
-      withSecondWays(collectLimits(*routes, *derivation), ways);
+  Result<SetLimits> limits = collectLimits(*routes, *derivation);
+  if (!ways.empty())
+    limits = withSecondWays(*limits, ways);
   if (!limits)
     return Error{limits.error()};
   error = addLimits(*derivation, limits->all(), options);

@@ -24,9 +24,10 @@ public:
     edge.dst = dst;
     check(machine.addEdge(std::move(edge)));
   }
-  void joinBoth(unsigned a, unsigned b, const Edge &edge) {
-    join(a, b, edge);
-    join(b, a, edge);
+  void joinBoth(unsigned a, unsigned b, Edge edge) {
+    edge.src = a;
+    edge.dst = b;
+    check(machine.addEdgePair(edge));
   }
   unsigned gpu(unsigned rank) const { return machine.gpus()[rank]; }
   unsigned numGpus() const { return unsigned(machine.gpus().size()); }
