@@ -11,7 +11,7 @@
 
 using namespace sccl::emulate;
 
-bool Clock::knows(const Moment &moment) const {
+bool Moments::has(const Moment &moment) const {
   if (moment.interval < complete[moment.team])
     return true;
   return llvm::any_of(partial, [&](const Moment &known) {
@@ -21,7 +21,7 @@ bool Clock::knows(const Moment &moment) const {
   });
 }
 
-void Clock::add(const Moment &moment) {
+void Moments::add(const Moment &moment) {
   if (moment.interval < complete[moment.team])
     return;
   for (Moment &known : partial) {
@@ -35,14 +35,14 @@ void Clock::add(const Moment &moment) {
   partial.push_back(moment);
 }
 
-void Clock::addBefore(uint32_t team, uint32_t interval) {
+void Moments::addBefore(uint32_t team, uint32_t interval) {
   complete[team] = std::max(complete[team], interval);
   llvm::erase_if(partial, [&](const Moment &known) {
     return known.interval < complete[known.team];
   });
 }
 
-void Clock::join(const Clock &other) {
+void Moments::join(const Moments &other) {
   for (size_t team = 0; team < complete.size(); ++team)
     complete[team] = std::max(complete[team], other.complete[team]);
   llvm::erase_if(partial, [&](const Moment &known) {
@@ -52,12 +52,32 @@ void Clock::join(const Clock &other) {
     add(moment);
 }
 
+void Clock::join(const Clock &other) {
+  all.join(other.all);
+  if (!other.fenced || other.fenced == fenced)
+    return;
+  if (!fenced) {
+    fenced = other.fenced;
+    return;
+  }
+  auto both = std::make_shared<Moments>(*fenced);
+  both->join(*other.fenced);
+  fenced = std::move(both);
+}
+
 void Actor::acquire(const Clock &clock) {
   if (!own)
     own = std::make_unique<Clock>(team->clock);
   own->join(clock);
   if (acquired)
     acquired->join(clock);
+}
+
+void Actor::fenceAliases() {
+  if (!own)
+    own = std::make_unique<Clock>(team->clock);
+  own->add(now());
+  own->fenceAliases();
 }
 
 Clock Actor::released() const {

@@ -10,6 +10,12 @@
 // each thread knows all former intervals of all threads. Within an interval
 // threads are known one by one, as far as they have released what they did.
 //
+// Memory behind a switch has two addresses. What was done through one of them
+// happens before an access through the other one only if a fence.proxy.alias
+// lies between the two in causality order, in whatever thread: so each clock
+// also has what it knew at the last such fence ("proxy-preserved base causality
+// order" in the PTX ISA).
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_LIB_EMULATE_CLOCKS_H
@@ -42,13 +48,13 @@ struct Moment {
   uint32_t position = 0; ///< among the thread's accesses
 };
 
-/// What is known to have happened.
-class Clock {
+/// A set of moments, with all that come before them in their threads.
+class Moments {
 public:
-  explicit Clock(size_t teams = 0) : complete(teams) {}
+  explicit Moments(size_t teams = 0) : complete(teams) {}
 
-  bool knows(const Moment &moment) const;
-  void join(const Clock &other);
+  bool has(const Moment &moment) const;
+  void join(const Moments &other);
   /// Adds what the thread did up to `moment` in its interval.
   void add(const Moment &moment);
   /// Adds all intervals of a team before `interval`.
@@ -59,6 +65,30 @@ private:
   std::vector<uint32_t> complete;
   /// Of intervals that are not: threads up to a position.
   llvm::SmallVector<Moment, 2> partial;
+};
+
+/// What is known to have happened.
+class Clock {
+public:
+  explicit Clock(size_t teams = 0) : all(teams) {}
+
+  bool knows(const Moment &moment) const { return all.has(moment); }
+  /// The same of an access through another address of the same memory.
+  bool knowsAcross(const Moment &moment) const {
+    return fenced && fenced->has(moment);
+  }
+  void join(const Clock &other);
+  void add(const Moment &moment) { all.add(moment); }
+  void addBefore(uint32_t team, uint32_t interval) {
+    all.addBefore(team, interval);
+  }
+  /// A fence.proxy.alias comes after all that is known.
+  void fenceAliases() { fenced = std::make_shared<const Moments>(all); }
+
+private:
+  Moments all;
+  /// Of before the last fence; none before the first.
+  std::shared_ptr<const Moments> fenced;
 };
 
 /// A block of threads, or a host thread.
@@ -93,10 +123,14 @@ struct Actor {
   bool knows(const Moment &moment) const {
     return moment.thread == thread || clock().knows(moment);
   }
+  bool knowsAcross(const Moment &moment) const {
+    return clock().knowsAcross(moment);
+  }
   /// Another clock that gets all that is acquired, if there is one.
   Clock *acquired = nullptr;
 
   void acquire(const Clock &clock);
+  void fenceAliases();
   /// What a release of this thread passes on.
   Clock released() const;
 };

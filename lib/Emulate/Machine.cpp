@@ -283,6 +283,15 @@ uint64_t Machine::allocateConstant(const void *data, uint64_t bytes,
   return address;
 }
 
+uint64_t Machine::allocateMulticast(
+    const std::vector<std::pair<uint64_t, uint64_t>> &members,
+    std::string name) {
+  std::vector<Member> bound;
+  for (auto [address, bytes] : members)
+    bound.push_back({address, bytes});
+  return state->memory.allocateMulticast(std::move(bound), std::move(name));
+}
+
 void Machine::launch(unsigned stream, const std::string &kernel,
                      unsigned blocks, std::vector<uint64_t> arguments) {
   llvm::ArrayRef<FunctionName> functions = state->code.functions;

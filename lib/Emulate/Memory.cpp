@@ -39,7 +39,7 @@ static constexpr uint64_t regionDistance = uint64_t(1) << 33;
 
 uint64_t Memory::allocate(uint64_t bytes, std::string name, bool constant) {
   uint64_t base = (regions.size() + 1) * regionDistance;
-  regions.push_back({base, bytes, std::move(name), constant, {}, {}});
+  regions.push_back({base, bytes, std::move(name), constant, {}, {}, {}});
   if (constant)
     regions.back().constants.resize(bytes);
   else
@@ -54,6 +54,7 @@ void Memory::map(const Constant &constant) {
        constant.name,
        true,
        std::vector<uint8_t>(constant.bytes.begin(), constant.bytes.end()),
+       {},
        {}});
 }
 
@@ -91,6 +92,21 @@ Memory::Region *Memory::find(uint64_t address, unsigned bytes, unsigned line) {
                                  std::to_string(bytes) + " bytes at " +
                                  placeOf(address) + " are nobody's");
   return nullptr;
+}
+
+Memory::Region *Memory::findPlain(uint64_t address, unsigned bytes,
+                                  unsigned line) {
+  Region *region = find(address, bytes, line);
+  if (!region || region->members.empty())
+    return region;
+  report(FindingKind::Fault, "line " + std::to_string(line) + ": " +
+                                 placeOf(address) +
+                                 " is at a switch, for multimem only");
+  return nullptr;
+}
+
+Memory::Region &Memory::regionAt(uint64_t address) {
+  return regions[address / regionDistance - 1];
 }
 
 std::string Memory::placeOf(uint64_t address) const {
@@ -152,7 +168,14 @@ bool Memory::morallyStrong(const Access &a, const Access &b) {
   return a.order != Order::Weak && b.order != Order::Weak &&
          (a.order != Order::Whole || b.order != Order::Whole) &&
          includes(a.scope, a, b) && includes(b.scope, a, b) &&
-         a.address == b.address && a.bytes == b.bytes;
+         a.isMulticast == b.isMulticast && a.address == b.address &&
+         a.bytes == b.bytes;
+}
+
+/// Where a thread remembers what ordered accesses of a word have seen: each
+/// address of the word by itself.
+uint64_t Memory::wordOf(const Access &access) {
+  return access.address | uint64_t(access.isMulticast) << 63;
 }
 
 /// Writes up to this one are seen for sure. Polls see the newest every other
@@ -169,13 +192,20 @@ uint32_t Memory::horizonOf(Order order) {
   return late < now ? now - late : 0;
 }
 
-uint32_t Memory::choose(const Actor &actor, uint32_t last, uint64_t address,
-                        uint32_t horizon) const {
+bool Memory::follows(const Actor &actor, const Access &access,
+                     const Access &before) {
+  return access.isMulticast == before.isMulticast
+             ? actor.knows(before.moment)
+             : actor.knowsAcross(before.moment);
+}
+
+uint32_t Memory::choose(const Actor &actor, const Access &access, unsigned i,
+                        uint32_t last, uint32_t horizon) const {
   while (last > horizon) {
     const Write &write = writes[last];
-    if (actor.knows(write.access.moment))
+    if (follows(actor, access, write.access))
       break;
-    last = write.before[address - write.access.address];
+    last = write.before[access.address + i - write.access.address];
   }
   return last;
 }
@@ -195,6 +225,7 @@ void Memory::acquire(Actor &actor, llvm::ArrayRef<uint32_t> writes,
                      Scope scope) {
   Access fence{actor.now(), actor.team->device, 0, 0, 0, Order::Acquire, scope};
   for (uint32_t index : writes) {
+    fence.isMulticast = this->writes[index].access.isMulticast;
     fence.address = this->writes[index].access.address;
     fence.bytes = this->writes[index].access.bytes;
     acquire(actor, fence, index);
@@ -224,6 +255,7 @@ void Memory::noteRead(const Actor &actor, Byte &byte, const Access &access) {
   }
   for (Read &read : reads[byte.reads]) {
     if (read.access.moment.team != access.moment.team ||
+        read.access.isMulticast != access.isMulticast ||
         (read.access.order == Order::Weak) != (access.order == Order::Weak))
       continue;
     read.isOfSeveral =
@@ -237,42 +269,48 @@ void Memory::noteRead(const Actor &actor, Byte &byte, const Access &access) {
 
 uint64_t Memory::load(Actor &actor, uint64_t address, unsigned bytes,
                       Order order, Scope scope, unsigned line) {
-  Region *region = find(address, bytes, line);
+  Region *region = findPlain(address, bytes, line);
   if (!region)
     return 0;
-  uint64_t at = address - region->base, value = 0;
   if (region->isConstant) {
-    std::memcpy(&value, region->constants.data() + at, bytes);
+    uint64_t value = 0;
+    std::memcpy(&value, region->constants.data() + (address - region->base),
+                bytes);
     return value;
   }
   ++actor.position;
-  Access access{actor.now(), actor.team->device, line,
-                address,     uint8_t(bytes),     order,
-                scope};
-  bool isStrong = order != Order::Weak;
-  uint32_t horizon = horizonOf(order);
+  return load(actor, {actor.now(), actor.team->device, line, address,
+                      uint8_t(bytes), order, scope});
+}
+
+uint64_t Memory::load(Actor &actor, const Access &access) {
+  Region &region = regionAt(access.address);
+  uint64_t at = access.address - region.base, value = 0;
+  bool isStrong = access.order != Order::Weak;
+  uint32_t horizon = horizonOf(access.order);
   if (isStrong)
-    if (auto seen = actor.seen.find(address); seen != actor.seen.end())
+    if (auto seen = actor.seen.find(wordOf(access)); seen != actor.seen.end())
       horizon = std::max(horizon, seen->second);
   uint32_t chosen = 0;
-  for (unsigned i = 0; i < bytes; ++i) {
-    Byte &byte = region->shadow[at + i];
+  for (unsigned i = 0; i < access.bytes; ++i) {
+    Byte &byte = region.shadow[at + i];
     const Write &last = writes[byte.last];
-    if (byte.last != 0 && !actor.knows(last.access.moment) &&
+    if (byte.last != 0 && !follows(actor, access, last.access) &&
         !morallyStrong(last.access, access))
       reportRace(last.access, true, access, false);
-    chosen = choose(actor, byte.last, address + i, horizon);
+    chosen = choose(actor, access, i, byte.last, horizon);
     const Write &write = writes[chosen];
     if (chosen != 0)
       value |=
-          (write.value >> (8 * (address + i - write.access.address)) & 0xff)
+          (write.value >> (8 * (access.address + i - write.access.address)) &
+           0xff)
           << (8 * i);
     noteRead(actor, byte, access);
   }
   if (!isStrong || chosen == 0)
     return value;
-  actor.seen[address] = chosen;
-  if (order == Order::Acquire)
+  actor.seen[wordOf(access)] = chosen;
+  if (access.order == Order::Acquire)
     acquire(actor, access, chosen);
   else if (writes[chosen].clock != 0)
     actor.pending.push_back(chosen);
@@ -287,14 +325,12 @@ void Memory::checkReads(const Actor &actor, Byte &byte, const Access &access) {
   if (byte.reads == 0)
     return;
   llvm::erase_if(reads[byte.reads], [&](const Read &read) {
-    const Moment &moment = read.access.moment;
-    bool isOwn = moment.thread == access.moment.thread && !read.isOfSeveral;
-    Moment any = moment;
+    Access any = read.access;
     if (read.isOfSeveral) {
-      any.thread = ~0u;
-      any.position = ~0u;
+      any.moment.thread = ~0u;
+      any.moment.position = ~0u;
     }
-    if (isOwn || actor.knows(any))
+    if (follows(actor, access, any))
       return true;
     if (morallyStrong(read.access, access))
       return false;
@@ -305,7 +341,7 @@ void Memory::checkReads(const Actor &actor, Byte &byte, const Access &access) {
 
 void Memory::store(Actor &actor, uint64_t address, unsigned bytes,
                    uint64_t value, Order order, Scope scope, unsigned line) {
-  Region *region = find(address, bytes, line);
+  Region *region = findPlain(address, bytes, line);
   if (!region)
     return;
   if (region->isConstant)
@@ -313,31 +349,37 @@ void Memory::store(Actor &actor, uint64_t address, unsigned bytes,
                                           ": a store to " + placeOf(address) +
                                           ", which nobody may write");
   ++actor.position;
+  store(actor,
+        {actor.now(), actor.team->device, line, address, uint8_t(bytes), order,
+         scope},
+        value);
+}
+
+void Memory::store(Actor &actor, const Access &access, uint64_t value) {
   uint32_t index = writes.size();
   Write write;
-  write.access = {actor.now(), actor.team->device, line,
-                  address,     uint8_t(bytes),     order,
-                  scope};
+  write.access = access;
   write.value = value;
-  if (order == Order::Release) {
+  if (access.order == Order::Release) {
     write.clock = remember(actor.released());
-    write.clockScope = scope;
-  } else if (order != Order::Weak) {
+    write.clockScope = access.scope;
+  } else if (access.order != Order::Weak) {
     write.clock = actor.fenced;
     write.clockScope = actor.fenceScope;
   }
-  uint64_t at = address - region->base;
-  for (unsigned i = 0; i < bytes; ++i) {
-    Byte &byte = region->shadow[at + i];
+  Region &region = regionAt(access.address);
+  uint64_t at = access.address - region.base;
+  for (unsigned i = 0; i < access.bytes; ++i) {
+    Byte &byte = region.shadow[at + i];
     const Access &last = writes[byte.last].access;
-    if (byte.last != 0 && !actor.knows(last.moment) &&
-        !morallyStrong(last, write.access))
-      reportRace(last, true, write.access, true);
-    checkReads(actor, byte, write.access);
+    if (byte.last != 0 && !follows(actor, access, last) &&
+        !morallyStrong(last, access))
+      reportRace(last, true, access, true);
+    checkReads(actor, byte, access);
     write.before[i] = byte.last;
     byte.last = index;
   }
-  if (order >= Order::Relaxed)
-    actor.seen[address] = index;
+  if (access.order >= Order::Relaxed)
+    actor.seen[wordOf(access)] = index;
   writes.push_back(std::move(write));
 }

@@ -17,6 +17,13 @@
 // access the same bytes ("morally strong" in the PTX ISA). On some AMD GPUs an
 // ordered store looks like any other, so only a load is known to be ordered.
 //
+// A multicast address stands for memory of several GPUs behind a switch. Only
+// accesses through the switch may have it, which write to all of them or reduce
+// what they read. Such an access and another one of the same memory are
+// performed by different proxies: they are never morally strong, and what one
+// happens before is told by the clocks of aliases (Clocks.h). The end of a
+// kernel counts as no fence of aliases.
+//
 // What is not modelled: loads that see stores which are executed later. Of the
 // outcomes of load buffering, none shows.
 //
@@ -30,6 +37,7 @@
 #include "sccl/Emulate/Findings.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <deque>
 #include <random>
@@ -53,17 +61,35 @@ struct Access {
   uint8_t bytes = 0;
   Order order = Order::Weak;
   Scope scope = Scope::System;
+  bool isMulticast = false; ///< through a switch; `address` is the memory's
+};
+
+/// How a switch reduces. The ISA says how precise a sum is at least, and
+/// nothing about its order; nor which of two numbers is the least if one of
+/// them is none.
+struct Summation {
+  uint64_t seed = 0; ///< of the order
+  bool isTree = false;
+  bool isWide = false;       ///< more precise than it must be
+  bool takesNumbers = false; ///< of two of which one is none
+};
+
+/// Memory that a multicast address stands for.
+struct Member {
+  uint64_t address = 0, bytes = 0;
 };
 
 class Memory {
 public:
   /// `weak` false has every load get the last write. Races are reported anyway.
-  Memory(uint64_t seed, bool weak) : weak(weak), random(seed) {
+  Memory(uint64_t seed, bool weak) : weak(weak), seed(seed), random(seed) {
     writes.emplace_back(); // what memory held at first
   }
 
   /// New memory, zeroed. What is `constant` may not be written by an access.
   uint64_t allocate(uint64_t bytes, std::string name, bool constant = false);
+  /// An address at a switch for what begins at each of `members`.
+  uint64_t allocateMulticast(std::vector<Member> members, std::string name);
   /// A constant of the code.
   void map(const Constant &constant);
   /// Sets bytes of constant memory.
@@ -73,6 +99,21 @@ public:
                 Scope scope, unsigned line);
   void store(Actor &actor, uint64_t address, unsigned bytes, uint64_t value,
              Order order, Scope scope, unsigned line);
+
+  // Accesses through a switch. `change` gets what one member of the group has,
+  // and returns what it shall have.
+  llvm::SmallVector<uint64_t, 8> loadEach(Actor &actor, uint64_t address,
+                                          unsigned bytes, Order order,
+                                          Scope scope, unsigned line);
+  void changeEach(Actor &actor, uint64_t address, unsigned bytes,
+                  llvm::function_ref<uint64_t(uint64_t)> change, Order order,
+                  Scope scope, unsigned line);
+  void storeEach(Actor &actor, uint64_t address, unsigned bytes, uint64_t value,
+                 Order order, Scope scope, unsigned line);
+
+  /// How switches reduce for a GPU, drawn once.
+  Summation summationOf(uint32_t device) const;
+
   void fence(Actor &actor, Scope scope);
   /// The half of a fence that makes known what ordered loads have read.
   void acquire(Actor &actor, llvm::ArrayRef<uint32_t> writes, Scope scope);
@@ -110,6 +151,7 @@ private:
     bool isConstant = false;
     std::vector<uint8_t> constants;
     std::vector<Byte> shadow;
+    std::vector<Member> members; ///< of a multicast address
   };
 
   Region *find(uint64_t address, unsigned bytes, unsigned line);
@@ -117,17 +159,34 @@ private:
   std::string describe(const Access &access, bool isStore) const;
   void reportRace(const Access &first, bool isStore, const Access &second,
                   bool secondIsStore);
+  /// The memory at an address that is no multicast address; null, with a
+  /// finding, if there is none.
+  Region *findPlain(uint64_t address, unsigned bytes, unsigned line);
+  Region &regionAt(uint64_t address);
+  static uint64_t wordOf(const Access &access);
+  /// The addresses that a multicast address stands for; none, with a finding,
+  /// if it is none or not all members have so much.
+  llvm::SmallVector<uint64_t, 8> membersAt(uint64_t address, unsigned bytes,
+                                           unsigned line);
+  uint64_t load(Actor &actor, const Access &access);
+  void store(Actor &actor, const Access &access, uint64_t value);
+  void continueRelease(Write &write, uint32_t last);
   static bool includes(Scope scope, const Access &a, const Access &b);
   static bool morallyStrong(const Access &a, const Access &b);
-  /// The newest write of a byte, or an older one that `actor` may see.
-  uint32_t choose(const Actor &actor, uint32_t last, uint64_t address,
-                  uint32_t horizon) const;
+  /// Whether `access`, of `actor`, comes after `before`, of the same memory.
+  static bool follows(const Actor &actor, const Access &access,
+                      const Access &before);
+  /// The newest write of byte `i` of an access, or an older one that it may
+  /// get.
+  uint32_t choose(const Actor &actor, const Access &access, unsigned i,
+                  uint32_t last, uint32_t horizon) const;
   uint32_t horizonOf(Order order);
   void acquire(Actor &actor, const Access &access, uint32_t write);
   void noteRead(const Actor &actor, Byte &byte, const Access &access);
   void checkReads(const Actor &actor, Byte &byte, const Access &access);
 
   bool weak;
+  uint64_t seed;
   std::mt19937_64 random;
   std::vector<Region> regions;   ///< by their number
   std::vector<Region> constants; ///< of the code

@@ -9,6 +9,7 @@
 
 #include "sccl/ABI/TraceTable.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
@@ -23,6 +24,8 @@ namespace {
 /// The addresses of one rank's memory.
 struct RankMemory {
   uint64_t input = 0, output = 0, scratch = 0, control = 0, table = 0;
+  uint64_t peers = 0;
+  uint64_t scratchBytes = 0;
   uint64_t inputBytes = 0, outputBytes = 0; ///< of the largest launch
   RankRecord record;
 };
@@ -123,8 +126,8 @@ private:
     uint64_t stride =
         chunkStride(mostBytes(),
                     plan.manifest.schedules[program.schedule].chunksPerSegment);
-    memory.scratch =
-        machine.allocate(needs.scratchSlots * stride, "the scratch" + of);
+    memory.scratchBytes = needs.scratchSlots * stride;
+    memory.scratch = machine.allocate(memory.scratchBytes, "the scratch" + of);
     memory.control = machine.allocate(needs.controlBytes, "the control" + of);
     if (kernel.rankTables)
       placeTable(memory, streamOf(rank),
@@ -171,9 +174,32 @@ private:
       entries.insert(entries.end(), {memory.input, memory.output,
                                      memory.scratch, memory.control});
     }
-    peers = machine.allocateConstant(entries.data(), 8 * entries.size(),
-                                     "the table of peers");
+    if (request.switchGroups.empty()) {
+      uint64_t peers = tableOf(entries);
+      for (RankMemory &memory : ranks)
+        memory.peers = peers;
+    }
+    for (const std::vector<unsigned> &group : request.switchGroups) {
+      std::vector<uint64_t> its = entries;
+      its.insert(its.end(), {0, 0, atSwitch(group), 0});
+      for (unsigned rank : group)
+        ranks[rank].peers = tableOf(its);
+    }
     abort = machine.allocate(8, "the abort word");
+  }
+
+  uint64_t tableOf(const std::vector<uint64_t> &entries) {
+    return machine.allocateConstant(entries.data(), 8 * entries.size(),
+                                    "the table of peers");
+  }
+
+  /// The scratch of a group's ranks.
+  uint64_t atSwitch(const std::vector<unsigned> &group) {
+    std::vector<std::pair<uint64_t, uint64_t>> members;
+    for (unsigned rank : group)
+      members.emplace_back(ranks[rank].scratch, ranks[rank].scratchBytes);
+    return machine.allocateMulticast(
+        members, "the switch of rank " + std::to_string(group.front()));
   }
 
   /// The arguments of all ranks, as the kernel of one GPU reads them: ranks
@@ -195,7 +221,7 @@ private:
     const RankMemory &memory = ranks[rank];
     return {memory.input,   memory.output,
             memory.scratch, memory.control,
-            peers,          abort,
+            memory.peers,   abort,
             bytes,          bytes,
             memory.table,   request.reduction,
             blocks};
@@ -249,12 +275,26 @@ private:
   const RunData &data;
   Machine machine;
   std::vector<RankMemory> ranks;
-  uint64_t peers = 0, abort = 0;
+  uint64_t abort = 0;
   // In the launch that is laid out:
   uint64_t bytes = 0;  ///< of a segment
   unsigned blocks = 1; ///< of each channel
 };
 } // namespace
+
+/// Whether each rank is in one group.
+static bool areGroups(const std::vector<std::vector<unsigned>> &groups,
+                      unsigned ranks) {
+  std::vector<bool> isIn(ranks);
+  for (const std::vector<unsigned> &group : groups)
+    for (unsigned rank : group) {
+      if (rank >= ranks || isIn[rank])
+        return false;
+      isIn[rank] = true;
+    }
+  return !llvm::is_contained(groups, std::vector<unsigned>()) &&
+         llvm::all_of(isIn, [](bool is) { return is; });
+}
 
 Result<RunReport> emulate::runPlan(const Code &code, const plan::Plan &plan,
                                    const KernelInfo &kernel,
@@ -274,5 +314,9 @@ Result<RunReport> emulate::runPlan(const Code &code, const plan::Plan &plan,
                    std::to_string(program.blocks)};
   if (request.sharedGPUs != 0 && kernel.virtualSymbol.empty())
     return Error{"no kernel for ranks that share a GPU"};
+  if (!request.switchGroups.empty() &&
+      (request.sharedGPUs != 0 ||
+       !areGroups(request.switchGroups, plan.manifest.ranks)))
+    return Error{"behind switches, each rank is in one group and has its GPU"};
   return PlanRun(code, plan, kernel, request, data).run();
 }

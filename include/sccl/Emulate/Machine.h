@@ -53,6 +53,12 @@ public:
   uint64_t allocate(uint64_t bytes, std::string name);
   /// The same, with data that nobody may write any more.
   uint64_t allocateConstant(const void *data, uint64_t bytes, std::string name);
+  /// An address that the GPUs have at a switch for what begins at each of
+  /// `members`: addresses that allocate() gave, with bytes of their own.
+  /// Kernels access it by multimem only.
+  uint64_t
+  allocateMulticast(const std::vector<std::pair<uint64_t, uint64_t>> &members,
+                    std::string name);
 
   // All these happen in the order in which a stream gets them.
   /// Runs a kernel of the code, on 64-bit arguments; a finding, at once, if

@@ -31,6 +31,9 @@ struct RunRequest {
   /// So many GPUs share the ranks, one after the other, by the kernel for
   /// virtual ranks; 0: each rank has its own GPU and kernel.
   unsigned sharedGPUs = 0;
+  /// Of programs whose ranks are behind switches: the ranks of each group,
+  /// whose tables of peers have one entry more. Others have no such entry.
+  std::vector<std::vector<unsigned>> switchGroups = {};
   uint64_t reduction = 0;    ///< reductionNumber()
   unsigned misalignment = 0; ///< bytes that user buffers are off 16
   /// Of traced code: of how many launches there is memory for what it tells; 0:
@@ -60,7 +63,8 @@ struct RunReport {
 };
 
 /// Runs kernel `kernel` of `plan`, whose code is `code`. Programs in which
-/// hosts copy are refused.
+/// hosts copy are refused, and groups in which a rank is missing or shares its
+/// GPU.
 Result<RunReport> runPlan(const Code &code, const plan::Plan &plan,
                           const plan::KernelInfo &kernel,
                           const RunRequest &request, const RunData &data);

@@ -46,18 +46,6 @@ std::optional<uint64_t> parseNumber(StringRef text) {
 // Instructions
 //===----------------------------------------------------------------------===//
 
-bool decodeScope(Op &op, StringRef name) {
-  if (name == "cta")
-    op.scope = Scope::Block;
-  else if (name == "gpu")
-    op.scope = Scope::Device;
-  else if (name == "sys")
-    op.scope = Scope::System;
-  else
-    return false;
-  return true;
-}
-
 /// The size of an element of type "b32", "s8", "f64".
 bool decodeType(Op &op, StringRef type) {
   unsigned bits;
@@ -171,7 +159,7 @@ private:
     llvm::SmallVector<StringRef, 4> operands =
         splitOperands(instruction.operands);
     StringRef verb = opcode.split('.').first;
-    if (verb == "ld" || verb == "st")
+    if (verb == "ld" || verb == "st" || verb == "multimem")
       decodeAccess(op, opcode, operands);
     else if (verb == "bra")
       decodeBranch(op, instruction);
@@ -239,6 +227,8 @@ private:
     else if (opcode.starts_with("fence.acq_rel.") ||
              opcode.starts_with("fence.sc."))
       op.form = Form::Fence;
+    else if (opcode == "fence.proxy.alias")
+      op.form = Form::AliasFence;
     else
       return false;
     if (op.form == Form::Fence && !decodeScope(op, opcode.rsplit('.').second))
@@ -273,8 +263,12 @@ private:
 
   void decodeAccess(Op &op, StringRef opcode,
                     llvm::ArrayRef<StringRef> operands) {
-    bool isLoad = opcode.starts_with("ld"), isParameter = false;
-    unsigned elements = decodeParts(op, opcode, isParameter);
+    bool isParameter = false;
+    op.form = opcode.starts_with("ld") ? Form::Load : Form::Store;
+    unsigned elements = opcode.starts_with("multimem.")
+                            ? decodeMultimem(op, opcode)
+                            : decodeParts(op, opcode, isParameter);
+    bool isLoad = op.form == Form::Load || op.form == Form::SwitchLoad;
     if (elements == 0 || operands.size() != 2)
       return fail("unknown opcode");
     StringRef place = operands[isLoad ? 1 : 0], data = operands[isLoad ? 0 : 1];
@@ -290,7 +284,6 @@ private:
       return fail("unexpected operand");
     if (isParameter)
       return decodeParameter(op, isLoad, place, values);
-    op.form = isLoad ? Form::Load : Form::Store;
     auto [base, offset] = place.split('+');
     op.sources.push_back(operandOf(base));
     if (std::optional<uint64_t> number = parseNumber(offset))
@@ -381,6 +374,18 @@ Result<bool> parseConstants(StringRef text, Code::Parts &parts, Names &names) {
   return true;
 }
 } // namespace
+
+bool emulate::decodeScope(Op &op, StringRef name) {
+  if (name == "cta")
+    op.scope = Scope::Block;
+  else if (name == "gpu")
+    op.scope = Scope::Device;
+  else if (name == "sys")
+    op.scope = Scope::System;
+  else
+    return false;
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // Code

@@ -13,6 +13,7 @@
 #ifndef SCCL_LIB_EMULATE_PTX_PTXCODE_H
 #define SCCL_LIB_EMULATE_PTX_PTXCODE_H
 
+#include "Multimem.h"
 #include "Opcodes.h"
 
 #include "Emulate/Runner.h"
@@ -27,14 +28,18 @@ enum class Form : uint8_t {
   Compute,
   Load,
   Store,
-  Move,   ///< to or from a parameter
-  Pack,   ///< registers into a wider one
-  Unpack, ///< and out of it
+  SwitchLoad, ///< multimem.ld_reduce
+  SwitchStore,
+  SwitchChange, ///< multimem.red
+  Move,         ///< to or from a parameter
+  Pack,         ///< registers into a wider one
+  Unpack,       ///< and out of it
   ReadClock,
   Branch,
   Call,
   Barrier,
   Fence,
+  AliasFence, ///< of proxies
   Return,
   Exit,
 };
@@ -63,14 +68,18 @@ struct Op {
   bool isGuarded = false, isGuardNegated = false;
   uint32_t guard = 0; ///< the slot of the predicate
   const Opcode *opcode = nullptr;
-  uint64_t offset = 0; ///< of the address in `sources[0]`
-  uint32_t target = 0; ///< of a branch; the function of a call
-  unsigned line = 0;   ///< of the text, from 1
-  uint32_t name = 0;   ///< of the opcode, in Code::Parts::opcodes
-  uint32_t number = 0; ///< among all ops of the module
+  SwitchReduction reduction; ///< of what switches do
+  uint64_t offset = 0;       ///< of the address in `sources[0]`
+  uint32_t target = 0;       ///< of a branch; the function of a call
+  unsigned line = 0;         ///< of the text, from 1
+  uint32_t name = 0;         ///< of the opcode, in Code::Parts::opcodes
+  uint32_t number = 0;       ///< among all ops of the module
   llvm::SmallVector<uint32_t, 2> results;
   llvm::SmallVector<Operand, 2> sources;
 };
+
+/// Sets the scope of an access or fence, "gpu"; false if it is none.
+bool decodeScope(Op &op, llvm::StringRef name);
 
 struct Function {
   uint32_t slots = 0;

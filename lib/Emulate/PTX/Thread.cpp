@@ -53,15 +53,22 @@ static uint64_t narrow(uint64_t value, unsigned bytes, bool isSigned) {
                   : value << unused >> unused;
 }
 
+bool Thread::isAligned(const Op &op, uint64_t address, size_t elements,
+                       Memory &memory) const {
+  if (address % (elements * op.bytes) == 0)
+    return true;
+  memory.report(FindingKind::Fault, "line " + std::to_string(op.line) +
+                                        ": the address is not aligned");
+  return false;
+}
+
 /// Elements of a vector are accesses of their own, in any order.
 void Thread::access(const Op &op, Memory &memory) {
   bool isLoad = op.form == Form::Load;
   uint64_t address = get(op.sources.front()) + op.offset;
   size_t elements = isLoad ? op.results.size() : op.sources.size() - 1;
-  if (address % (elements * op.bytes) != 0)
-    return memory.report(FindingKind::Fault,
-                         "line " + std::to_string(op.line) +
-                             ": the address is not aligned");
+  if (!isAligned(op, address, elements, memory))
+    return;
   for (size_t i = 0; i < elements; ++i) {
     uint64_t at = address + i * op.bytes;
     if (isLoad)
@@ -72,6 +79,37 @@ void Thread::access(const Op &op, Memory &memory) {
       memory.store(actor, at, op.bytes,
                    narrow(get(op.sources[i + 1]), op.bytes, false), op.order,
                    op.scope, op.line);
+  }
+}
+
+void Thread::accessSwitch(const Op &op, Memory &memory) {
+  bool isLoad = op.form == Form::SwitchLoad;
+  uint64_t address = get(op.sources.front()) + op.offset;
+  size_t elements = isLoad ? op.results.size() : op.sources.size() - 1;
+  if (!isAligned(op, address, elements, memory))
+    return;
+  Summation how = memory.summationOf(actor.team->device);
+  for (size_t i = 0; i < elements; ++i) {
+    uint64_t at = address + i * op.bytes;
+    if (isLoad) {
+      llvm::SmallVector<uint64_t, 8> values =
+          memory.loadEach(actor, at, op.bytes, op.order, op.scope, op.line);
+      if (values.empty())
+        return;
+      slot(op.results[i]) = op.reduction(values, how);
+      continue;
+    }
+    uint64_t operand = narrow(get(op.sources[i + 1]), op.bytes, false);
+    if (op.form == Form::SwitchStore)
+      memory.storeEach(actor, at, op.bytes, operand, op.order, op.scope,
+                       op.line);
+    else
+      memory.changeEach(
+          actor, at, op.bytes,
+          [&](uint64_t value) {
+            return op.reduction({value, operand}, how);
+          },
+          op.order, op.scope, op.line);
   }
 }
 
@@ -139,6 +177,13 @@ Runner::Stop Thread::run(Memory &memory, uint64_t turn,
       if (op.form == Form::Load && op.order != Order::Weak)
         return Stop::Turn;
       break;
+    case Form::SwitchLoad:
+    case Form::SwitchStore:
+    case Form::SwitchChange:
+      accessSwitch(op, memory);
+      if (op.form == Form::SwitchLoad && op.order != Order::Weak)
+        return Stop::Turn;
+      break;
     case Form::Move:
       move(op);
       break;
@@ -159,6 +204,9 @@ Runner::Stop Thread::run(Memory &memory, uint64_t turn,
       return Stop::Barrier;
     case Form::Fence:
       memory.fence(actor, op.scope);
+      break;
+    case Form::AliasFence:
+      actor.fenceAliases();
       break;
     case Form::Return:
       if (!leave())

@@ -35,6 +35,9 @@ private:
   uint64_t &slot(uint32_t number) { return frameSlots[number]; }
   void compute(const Op &op);
   void access(const Op &op, Memory &memory);
+  void accessSwitch(const Op &op, Memory &memory);
+  bool isAligned(const Op &op, uint64_t address, size_t elements,
+                 Memory &memory) const;
   void move(const Op &op);
   void pack(const Op &op);
   void call(const Op &op);
