@@ -56,6 +56,7 @@ private:
     Relation base = (events.programOrder | events.initial | events.barrier |
                      synchronizes | fenceOrder)
                         .closure();
+    base = preserved(base);
     Relation cause = base | observation.then(base);
     if (!fenceOrder.then(cause).isIrreflexive())
       return false; // fence-SC
@@ -65,6 +66,17 @@ private:
         if (areStoresToOnePlace(i, j) && cause.has(i, j))
           coherence.add(i, j);
     return orderStores(coherence, cause, 0);
+  }
+
+  /// Of base causality what holds between proxies: on the way from one address
+  /// of memory to another one is a fence of aliases.
+  Relation preserved(const Relation &base) const {
+    Relation toFence(size);
+    for (unsigned i = 0; i < size; ++i)
+      for (unsigned j = 0; j < size; ++j)
+        if (events.list[j].op.kind == Kind::AliasFence && base.has(i, j))
+          toFence.add(i, j);
+    return base.without(events.aliases.without(toFence.then(base)));
   }
 
   bool areStoresToOnePlace(unsigned i, unsigned j) const {
@@ -100,7 +112,9 @@ private:
     Relation fromReads = readsFrom.inverse().then(coherence);
     Relation strong =
         (readsFrom | coherence | fromReads) & events.morallyStrong;
-    Relation perLocation = strong | (events.programOrder & events.sameLocation);
+    Relation inThread =
+        (events.programOrder & events.sameLocation).without(events.aliases);
+    Relation perLocation = strong | inThread;
     return perLocation.isAcyclic() && // SC per location
            (readsFrom | fromReads).then(cause).isIrreflexive(); // causality
   }
@@ -147,8 +161,9 @@ private:
       return tryExecution();
     unsigned load = loads[next];
     for (auto [i, event] : llvm::enumerate(events.list)) {
-      bool fits = event.isStore() && events.sameLocation.has(i, load) &&
-                  !events.programOrder.has(load, i);
+      bool fits =
+          event.isStore() && events.sameLocation.has(i, load) &&
+          (!events.programOrder.has(load, i) || events.aliases.has(load, i));
       if (!fits)
         continue;
       source[load] = i;

@@ -110,13 +110,20 @@ static bool reaches(Scope scope, const Thread &from, const Thread &to) {
          (scope == Scope::GPU ? from.gpu == to.gpu : isInBlock(from, to));
 }
 
+static bool areOfDifferentProxies(const Event &a, const Event &b) {
+  return a.isAccess() && b.isAccess() && a.thread && b.thread &&
+         a.op.isMulticast != b.op.isMulticast;
+}
+
 /// Both are of one thread, or each is strong with a scope that has the thread
-/// of the other in it; and accesses are to the same location.
+/// of the other in it; and accesses are to the same location, by one proxy.
 bool Events::areMorallyStrong(const Program &program, const Event &a,
                               const Event &b) const {
   if (!a.thread || !b.thread)
     return false;
   if (a.isAccess() && b.isAccess() && a.op.location != b.op.location)
+    return false;
+  if (areOfDifferentProxies(a, b))
     return false;
   if (a.thread == b.thread)
     return true;
@@ -141,6 +148,8 @@ void Events::relate(const Program &program) {
         initial.add(i, j);
       if (a.isAccess() && b.isAccess() && a.op.location == b.op.location)
         sameLocation.add(i, j);
+      if (sameLocation.has(i, j) && areOfDifferentProxies(a, b))
+        aliases.add(i, j);
       bool areBarriers =
           a.op.kind == Kind::Barrier && b.op.kind == Kind::Barrier;
       if (a.thread && a.thread == b.thread && i < j)
@@ -161,8 +170,8 @@ void Events::relatePatterns() {
   for (unsigned i = 0; i < list.size(); ++i)
     for (unsigned j = 0; j < list.size(); ++j) {
       const Event &first = list[i], &last = list[j];
-      bool isHere =
-          i == j || (programOrder.has(i, j) && sameLocation.has(i, j));
+      bool isHere = i == j || (programOrder.has(i, j) &&
+                               sameLocation.has(i, j) && !aliases.has(i, j));
       bool follows = programOrder.has(i, j);
       if (last.isStore() && last.isStrong() &&
           ((first.op.order == Order::Release && isHere) ||

@@ -41,6 +41,8 @@ struct Events {
 
   // Relations between them. Between threads, `barrier` goes both ways.
   Relation programOrder, sameLocation, barrier, dependency, initial;
+  /// Of accesses to one location by different proxies.
+  Relation aliases;
   Relation morallyStrong;
   /// From the first to the last operation of each pattern.
   Relation releasePattern, acquirePattern;
@@ -50,7 +52,7 @@ struct Events {
 private:
   explicit Events(unsigned count)
       : programOrder(count), sameLocation(count), barrier(count),
-        dependency(count), initial(count), morallyStrong(count),
+        dependency(count), initial(count), aliases(count), morallyStrong(count),
         releasePattern(count), acquirePattern(count) {}
   void addThread(const Program &program, unsigned thread,
                  std::vector<std::vector<unsigned>> &lastLoads);

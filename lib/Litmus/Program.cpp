@@ -69,6 +69,14 @@ static bool isTypeOrSpace(StringRef part) {
          !part.drop_front().getAsInteger(10, bits);
 }
 
+/// Parts of an access through a switch that say what it computes.
+static bool isReduction(StringRef part) {
+  return llvm::StringSwitch<bool>(part)
+      .Cases({"add", "min", "max", "and", "or", "xor"}, true)
+      .Cases({"acc::f32", "f16x2", "bf16", "bf16x2"}, true)
+      .Default(false);
+}
+
 /// The order and the scope among `parts`; nothing if there is anything else
 /// that is not known, or one of them twice.
 static std::optional<Operation> readParts(llvm::ArrayRef<StringRef> parts,
@@ -81,7 +89,8 @@ static std::optional<Operation> readParts(llvm::ArrayRef<StringRef> parts,
     } else if (std::optional<Scope> scope = scopeOf(part); scope && !hasScope) {
       operation.scope = *scope;
       hasScope = true;
-    } else if (!hasType || !isTypeOrSpace(part)) {
+    } else if (!hasType || !(isTypeOrSpace(part) ||
+                             (operation.isMulticast && isReduction(part)))) {
       return std::nullopt;
     }
   }
@@ -97,6 +106,17 @@ std::optional<Operation> litmus::readOpcode(StringRef opcode) {
   StringRef verb = parts.front();
   llvm::ArrayRef<StringRef> rest = llvm::ArrayRef(parts).drop_front();
   Operation operation;
+  if (verb == "multimem" && !rest.empty()) {
+    operation.isMulticast = true;
+    verb = rest.front() == "ld_reduce" ? "ld" : rest.front();
+    rest = rest.drop_front();
+    if (verb != "ld" && verb != "st")
+      return std::nullopt;
+  }
+  if (opcode == "fence.proxy.alias") {
+    operation.kind = Kind::AliasFence;
+    return operation;
+  }
   if (verb == "ld" || verb == "st") {
     operation.kind = verb == "ld" ? Kind::Load : Kind::Store;
     std::optional<Operation> access = readParts(rest, operation, true);
@@ -154,12 +174,13 @@ static void print(const Operation &op, const Thread &thread,
   };
   switch (op.kind) {
   case Kind::Load:
-    os << "ld" << order() << ' ' << thread.registers[op.reg] << ", ["
+    os << (op.isMulticast ? "multimem.ld_reduce" : "ld") << order() << ' '
+       << thread.registers[op.reg] << ", ["
        << program.locations[op.location].name << ']';
     break;
   case Kind::Store:
-    os << "st" << order() << " [" << program.locations[op.location].name
-       << "], ";
+    os << (op.isMulticast ? "multimem.st" : "st") << order() << " ["
+       << program.locations[op.location].name << "], ";
     if (op.storesRegister)
       os << thread.registers[op.reg];
     else
@@ -167,6 +188,9 @@ static void print(const Operation &op, const Thread &thread,
     break;
   case Kind::Fence:
     os << "fence" << order();
+    break;
+  case Kind::AliasFence:
+    os << "fence.proxy.alias";
     break;
   case Kind::Barrier:
     os << "bar.sync " << op.location;

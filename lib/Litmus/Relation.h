@@ -37,6 +37,12 @@ public:
       rows[i] &= other.rows[i];
     return *this;
   }
+  Relation without(const Relation &other) const {
+    Relation result = *this;
+    for (unsigned i = 0; i < size; ++i)
+      result.rows[i] &= ~other.rows[i];
+    return result;
+  }
   friend Relation operator|(Relation a, const Relation &b) { return a |= b; }
   friend Relation operator&(Relation a, const Relation &b) { return a &= b; }
 

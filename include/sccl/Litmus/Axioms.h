@@ -12,8 +12,10 @@
 // in which loads may read from stores, and in which stores may follow each
 // other.
 //
-// Barriers synchronize the threads of a block. There are no read-modify-writes
-// and no proxies but the generic one, because we emit none.
+// Barriers synchronize the threads of a block. There are no read-modify-writes,
+// because we emit none. Of proxies there are plain accesses and those through a
+// switch: what one does to a location precedes what the other does to it in
+// causality order only if a fence.proxy.alias is on the way.
 //
 //===----------------------------------------------------------------------===//
 

@@ -28,6 +28,10 @@
 // `exists` are alternatives, of which each may have several terms joined by
 // `and`. What is behind "//" is not read.
 //
+// `multimem.st` and `multimem.ld_reduce` access a location at its address at a
+// switch, and fence.proxy.alias orders that and plain accesses. The locations
+// that an instruction accesses on several GPUs have an operation each.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_LITMUS_PROGRAM_H
@@ -53,7 +57,7 @@ enum class Order {
   AcquireRelease,
   Sequential
 };
-enum class Kind { Load, Store, Fence, Barrier, Require };
+enum class Kind { Load, Store, Fence, AliasFence, Barrier, Require };
 enum class Comparison { Equal, NotEqual, AtLeast, Less };
 
 bool compare(int64_t left, Comparison comparison, int64_t right);
@@ -63,7 +67,8 @@ struct Operation {
   Kind kind = Kind::Fence;
   Order order = Order::Weak;
   Scope scope = Scope::Block;
-  unsigned location = 0; ///< in memory; of a barrier its number
+  bool isMulticast = false; ///< an access through a switch
+  unsigned location = 0;    ///< in memory; of a barrier its number
   /// What a load writes, a store with `storesRegister` reads and a requirement
   /// compares.
   unsigned reg = 0;

@@ -2,9 +2,10 @@
 """The axioms of PTX's memory model once more, on sets of pairs and without any
 shortcut, to compare `sccl check` with on random litmus tests.
 
-usage: reference.py COUNT SEED
+usage: reference.py COUNT SEED [proxies]
 
-Prints litmus tests that expect what this program finds.
+Prints litmus tests that expect what this program finds; with `proxies`, of accesses
+through a switch, too.
 """
 import itertools
 import random
@@ -32,8 +33,9 @@ class Event:
     def __init__(self, thread, place, text):
         self.thread, self.place = thread, place
         words = text.replace("[", " ").replace("]", " ").replace(",", " ").split()
-        parts = words[0].split(".")
-        self.kind = {"membar": "fence"}.get(parts[0], parts[0])
+        self.proxy = "switch" if words[0].startswith("multimem.") else "plain"
+        parts = words[0].removeprefix("multimem.").replace("fence.proxy.alias", "alias").split(".")
+        self.kind = {"membar": "fence", "ld_reduce": "ld"}.get(parts[0], parts[0])
         self.order = parts[1] if len(parts) > 1 and self.kind != "bar" else "weak"
         self.scope = parts[2] if len(parts) > 2 else None
         self.location = words[2] if self.kind == "ld" else words[1] if self.kind == "st" else None
@@ -67,7 +69,8 @@ def fixed(events):
         if a.thread and b.thread and a.strong and b.strong
         and includes(a.scope, a.thread, b.thread) and includes(b.scope, b.thread, a.thread)
     }
-    moral = {(a, b) for a, b in strong | set(inside) if not (a.access and b.access) or (a, b) in loc}
+    near = {(a, b) for a, b in loc if a.proxy == b.proxy or not a.thread or not b.thread}
+    moral = {(a, b) for a, b in strong | set(inside) if not (a.access and b.access) or (a, b) in near}
     rounds = {e: sum(o.kind == "bar" and o.place < e.place and o.thread is e.thread for o in events) for e in events}
     bar = {
         (a, b)
@@ -75,9 +78,9 @@ def fixed(events):
         if a.kind == b.kind == "bar" and a.thread[1:3] == b.thread[1:3] and rounds[a] == rounds[b]
     }
     itself = {(e, e) for e in events}
-    release = {(a, b) for a, b in (po & loc) | itself if a.order == "release" and b.kind == "st" and b.strong}
+    release = {(a, b) for a, b in (po & near) | itself if a.order == "release" and b.kind == "st" and b.strong}
     release |= {(a, b) for a, b in po if a.kind == "fence" and b.kind == "st" and b.strong}
-    acquire = {(a, b) for a, b in (po & loc) | itself if a.kind == "ld" and a.strong and b.order == "acquire"}
+    acquire = {(a, b) for a, b in (po & near) | itself if a.kind == "ld" and a.strong and b.order == "acquire"}
     acquire |= {(a, b) for a, b in po if a.kind == "ld" and a.strong and b.kind == "fence"}
     data = {
         (a, b)
@@ -86,11 +89,11 @@ def fixed(events):
         and not any(c.register == a.register and a.place < c.place < b.place for c in events if c.thread is a.thread)
     }
     first = {(a, b) for a, b in pairs if not a.thread and b.thread}
-    return po, loc, moral, bar, release, acquire, data, first
+    return po, loc, near, moral, bar, release, acquire, data, first
 
 
 def consistent(events, rf, relations):
-    po, loc, moral, bar, release, acquire, data, first = relations
+    po, loc, near, moral, bar, release, acquire, data, first = relations
     if not irreflexive(closure(rf | data)):
         return False
     sync = then(then(release, rf & moral), acquire) & moral
@@ -98,6 +101,11 @@ def consistent(events, rf, relations):
     for order in itertools.permutations(fences):
         sc = {p for p in itertools.combinations(order, 2) if p in moral}
         base = closure(po | first | bar | sync | sc)
+        base = {
+            (a, b)
+            for a, b in base
+            if (a, b) not in loc - near or any(f.kind == "alias" and (a, f) in base and (f, b) in base for f in events)
+        }
         cause = base | then(rf & moral, base)
         if not irreflexive(then(sc, cause)):
             continue
@@ -109,7 +117,7 @@ def consistent(events, rf, relations):
             fr = then({(b, a) for a, b in rf}, co)
             if (
                 irreflexive(co)
-                and irreflexive(closure((rf | co | fr) & moral | po & loc))
+                and irreflexive(closure((rf | co | fr) & moral | po & near))
                 and irreflexive(then(rf | fr, cause))
             ):
                 return True
@@ -135,7 +143,7 @@ def possible(threads, outcome):
     return False
 
 
-def random_program(rng):
+def random_program(rng, proxies):
     threads = []
     value_of = iter(range(1, 99))
     barriers = rng.random() < 0.3
@@ -144,11 +152,16 @@ def random_program(rng):
         for _ in range(rng.randint(1, 4)):
             scope = rng.choice(["cta", "gpu", "gpu", "sys", "sys", "sys"])
             kind = rng.choice(["ld", "ld", "st", "st", "fence"])
+            if proxies and kind == "fence" and rng.random() < 0.7:
+                code.append("fence.proxy.alias")
+                continue
             if kind == "fence":
                 code.append(f"fence.{rng.choice(['acq_rel', 'sc'])}.{scope}")
                 continue
             order = rng.choice(["", ".relaxed", ".acquire" if kind == "ld" else ".release"])
-            access = kind + order + (f".{scope}" if order else "")
+            through = proxies and rng.random() < 0.4
+            verb = {"ld": "multimem.ld_reduce", "st": "multimem.st"}[kind] if through else kind
+            access = verb + order + (f".{scope}" if order else "")
             if kind == "ld":
                 code.append(f"{access} r{registers}, [{rng.choice('xy')}]")
                 registers += 1
@@ -162,13 +175,13 @@ def random_program(rng):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4) or sys.argv[3:] not in ([], ["proxies"]):
         sys.exit(__doc__)
     rng = random.Random(int(sys.argv[2]))
     count = 0
     while count < int(sys.argv[1]):
-        threads = random_program(rng)
-        values = [0] + [int(t.split()[-1]) for thread in threads for t in thread[3] if t.split()[-1].isdigit() and t[0] == "s"]
+        threads = random_program(rng, proxies=len(sys.argv) == 4)
+        values = [0] + [int(t.split()[-1]) for thread in threads for t in thread[3] if t.split()[-1].isdigit() and "st" in t.split()[0].split(".")]
         loads = [e for e in events_of(threads) if e.kind == "ld"]
         if not loads or len(values) == 1:
             continue
