@@ -33,7 +33,7 @@ def CollKernel_Dialect : Dialect {
     | `program`, `kernel`, `table`, `channel` | who executes what |
     | `begin`, `end` | which launch this is |
     | `own`, `peer`, `buffer`, `slot` | where chunks are |
-    | `copy`, `reduce` | what happens to them |
+    | `copy`, `reduce`, `load_reduce` | what happens to them |
     | `flag`, `flags`, `signal`, `wait`, `join` | in which order |
     | `load`, `block_index`, `part` | what code for all ranks asks |
     | `mark` | what a host tells whoever traces |
@@ -85,6 +85,14 @@ def CollKernel_WideSlotType : CollKernel_Type<"WideSlot", "wide_slot"> {
   let parameters = (ins "unsigned":$width);
   let assemblyFormat = "`<` $width `>`";
 }
+def CollKernel_SwitchSlotType : CollKernel_Type<"SwitchSlot", "switch_slot"> {
+  let summary = "where chunks begin in scratch of all ranks of a group";
+  let description = [{
+    Behind one switch, at its address of the group: what is written there the
+    switch copies to the same place of scratch of each of them, and what is read
+    there is the reduction of what is at that place.
+  }];
+}
 def CollKernel_FlagType : CollKernel_Type<"Flag", "flag"> {
   let summary = "a flag and the value that it grows to";
 }
@@ -94,6 +102,9 @@ def CollKernel_FlagsType : CollKernel_Type<"Flags", "flags"> {
 def CollKernel_AnySlot
     : AnyTypeOf<[CollKernel_SlotType, CollKernel_LLSlotType,
                  CollKernel_WideSlotType]>;
+def CollKernel_Target
+    : AnyTypeOf<[CollKernel_SlotType, CollKernel_LLSlotType,
+                 CollKernel_WideSlotType, CollKernel_SwitchSlotType]>;
 def CollKernel_AnyFlag
     : AnyTypeOf<[CollKernel_FlagType, CollKernel_FlagsType]>;
 

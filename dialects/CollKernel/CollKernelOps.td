@@ -10,6 +10,7 @@
 
 include "CollKernel/CollKernelFlagOps.td"
 include "CollKernel/CollKernelMarkOp.td"
+include "CollKernel/CollKernelSwitchOps.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
@@ -289,12 +290,17 @@ def CollKernel_OwnOp : CollKernel_Op<"own", [Pure]> {
 def CollKernel_PeerOp : CollKernel_Op<"peer", [NoMemoryEffect]> {
   let summary = "A buffer of another rank";
   let description = [{
-    Where the rank's table of peers says. The example of `collk.program` shows
-    one.
+    Where the rank's table of peers says. The number of ranks stands for the group
+    of ranks that the rank shares a switch with, whose scratch is there. The
+    example of `collk.program` shows one.
+
+    **Constraints**
+    - (peer_c1) `rank` is one of the program, or their number, for scratch.
   }];
   let arguments = (ins I32:$rank, CollKernel_BufferAttr:$kind);
   let results = (outs CollKernel_BufferType:$result);
   let assemblyFormat = "$rank $kind attr-dict";
+  let hasVerifier = 1;
 }
 
 def CollKernel_BufferOp : CollKernel_Op<"buffer", [NoMemoryEffect]> {
@@ -318,6 +324,7 @@ def CollKernel_SlotOp : CollKernel_Op<"slot", [Pure, AttrSizedOperandSegments]> 
 
     **Constraints**
     - (slot_c1) LL words, and wide slots, stand in scratch.
+    - (slot_c2) a slot of the group at its switch, and no other, is a switch slot.
 
     ```mlir
     collk.program @p ranks = 2 chunks = 2 blocks = 1 slots = 12 {
@@ -347,7 +354,7 @@ def CollKernel_SlotOp : CollKernel_Op<"slot", [Pure, AttrSizedOperandSegments]> 
   let arguments = (ins CollKernel_BufferType:$buffer, I32:$segment, I32:$chunk,
                        Optional<I32>:$odd, Optional<I64>:$launch,
                        Optional<I32>:$segment_step, Optional<I32>:$chunk_step);
-  let results = (outs CollKernel_AnySlot:$result);
+  let results = (outs CollKernel_Target:$result);
   let assemblyFormat = [{
     $buffer `[` $segment `,` $chunk `]` (`odd` $odd^ `in` $launch)?
     (`step` $segment_step^ `,` $chunk_step)? attr-dict `:` type($result)
@@ -371,10 +378,15 @@ defvar CollKernel_transferText = [{
 
 def CollKernel_CopyOp : CollKernel_OrderedOp<"copy", [AttrSizedOperandSegments]> {
   let summary = "Copy chunks";
-  let description = !strconcat(CollKernel_transferText, [{
+  let description = !strconcat([{
+    To a switch slot, the switch copies them to all ranks of the group, in whole
+    units of 16 bytes: the padding of a segment's last chunk may be moved with it.
+  }], CollKernel_transferText, [{
+    - (copy_c1) what is copied to a switch slot is in scratch of the rank itself.
+
     The examples of `collk.program` and `collk.slot` show one each.
   }]);
-  let arguments = (ins CollKernel_AnySlot:$src, CollKernel_AnySlot:$dst,
+  let arguments = (ins CollKernel_AnySlot:$src, CollKernel_Target:$dst,
                        I32:$count, I32:$position, Optional<I32>:$times,
                        CollKernel_PartType:$part, Optional<I64>:$launch);
   let assemblyFormat = [{

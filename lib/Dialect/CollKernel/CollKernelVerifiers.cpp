@@ -122,10 +122,45 @@ LogicalResult MarkOp::verify() {
              : emitOpError("has no place, in code for thread blocks");
 }
 
+/// The rank of `peer` if it is a constant, and of the ranks of the program.
+static std::optional<std::pair<uint64_t, uint64_t>> rankOf(PeerOp peer) {
+  auto program = peer ? peer->getParentOfType<ProgramOp>() : ProgramOp();
+  APInt rank;
+  if (!program || !matchPattern(peer.getRank(), m_ConstantInt(&rank)))
+    return std::nullopt;
+  return std::pair(rank.getZExtValue(), uint64_t(program.getRanks()));
+}
+
+LogicalResult PeerOp::verify() {
+  auto rank = rankOf(*this); // peer_c1
+  if (!rank || rank->first < rank->second)
+    return success();
+  if (rank->first > rank->second)
+    return emitOpError() << "is of rank " << rank->first
+                         << ", but the program has " << rank->second;
+  if (getKind() != BufferKind::Scratch)
+    return emitOpError("is of a group at its switch, where only scratch is");
+  return success();
+}
+
+/// True if `buffer` is, or may be, that of a group at its switch.
+static bool mayBeAtSwitch(Operation *buffer) {
+  auto rank = rankOf(dyn_cast_or_null<PeerOp>(buffer));
+  return !isa_and_nonnull<OwnOp>(buffer) &&
+         (!rank || rank->first == rank->second);
+}
+
 LogicalResult SlotOp::verify() {
+  Operation *buffer = getBuffer().getDefiningOp();
+  auto rank = rankOf(dyn_cast_or_null<PeerOp>(buffer));
+  if (isa<SwitchSlotType>(getType())) // slot_c2
+    return mayBeAtSwitch(buffer)
+               ? success()
+               : emitOpError("is a switch slot, but in memory of one rank");
+  if (rank && rank->first == rank->second)
+    return emitOpError("is at a switch, but no switch slot");
   if (isa<SlotType>(getType()))
     return success();
-  Operation *buffer = getBuffer().getDefiningOp();
   auto isPlain = [](auto op) {
     return op && op.getKind() != BufferKind::Scratch;
   };
@@ -147,7 +182,21 @@ static LogicalResult checkLaunch(Op op, ArrayRef<Value> slots) {
   return success();
 }
 
+/// True if `slot` is, or may be, plain scratch of the rank itself.
+static bool mayBeOwnScratch(Value slot) {
+  auto made = slot.getDefiningOp<SlotOp>();
+  Operation *buffer = made ? made.getBuffer().getDefiningOp() : nullptr;
+  if (auto own = dyn_cast_or_null<OwnOp>(buffer))
+    return isa<SlotType>(slot.getType()) &&
+           own.getKind() == BufferKind::Scratch;
+  return isa<SlotType>(slot.getType()) && !isa_and_nonnull<PeerOp>(buffer);
+}
+
 LogicalResult CopyOp::verify() {
+  if (isa<SwitchSlotType>(getDst().getType()) &&
+      !mayBeOwnScratch(getSrc())) // copy_c1
+    return emitOpError(
+        "is to a switch, but not from plain scratch of the rank");
   return checkLaunch(*this, {getSrc(), getDst()});
 }
 
@@ -155,6 +204,12 @@ LogicalResult ReduceOp::verify() {
   if (getTimes() && getTerms()) // reduce_c1
     return emitOpError("is repeated, and has several terms");
   return checkLaunch(*this, {getLhs(), getRhs(), getDst()});
+}
+
+LogicalResult LoadReduceOp::verify() {
+  if (mayBeOwnScratch(getDst())) // load_reduce_c1
+    return success();
+  return emitOpError("is from a switch, but not to scratch of the rank");
 }
 
 template <typename Op> static LogicalResult checkFlags(Op op) {

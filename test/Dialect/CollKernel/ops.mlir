@@ -104,3 +104,36 @@ collk.program @traced_blocks ranks = 1 chunks = 1 blocks = 1 slots = 1 {
     }
   }
 }
+
+// CHECK-LABEL: collk.program @switch
+collk.program @switch ranks = 2 chunks = 1 blocks = 1 slots = 6 {
+  collk.kernel @switch_rank0 rank = 0 {
+    collk.channel 0 {
+    ^bb0(%block: i32):
+      %c0 = arith.constant 0 : i32
+      %c1 = arith.constant 1 : i32
+      %c2 = arith.constant 2 : i32
+      // CHECK: %[[PART:.*]] = collk.part
+      %part = collk.part %block of %c1 chunks %c1
+      // CHECK-NEXT: %[[LAUNCH:.*]] = collk.begin
+      %launch = collk.begin %c0 of %c1 by %part
+      // CHECK-NEXT: %[[GROUP:.*]] = collk.peer %c2_i32 scratch
+      %group = collk.peer %c2 scratch
+      // CHECK-NEXT: %[[ALL:.*]] = collk.slot %[[GROUP]][%c0_i32, %c0_i32] odd %c1_i32 in %[[LAUNCH]] step %c0_i32, %c1_i32 : !collk.switch_slot
+      %all = collk.slot %group[%c0, %c0] odd %c1 in %launch step %c0, %c1
+          : !collk.switch_slot
+      // CHECK-NEXT: %[[SCRATCH:.*]] = collk.own scratch
+      %scratch = collk.own scratch
+      // CHECK-NEXT: %[[OWN:.*]] = collk.slot %[[SCRATCH]]
+      %own = collk.slot %scratch[%c0, %c1] : !collk.slot
+      // CHECK-NEXT: collk.load_reduce %[[ALL]] to %[[OWN]] chunks %c1_i32 at %c0_i32 times %c2_i32 by %[[PART]] in %[[LAUNCH]]
+      collk.load_reduce %all to %own chunks %c1 at %c0 times %c2 by %part
+          in %launch
+      // CHECK-NEXT: collk.load_reduce %[[ALL]] to %[[OWN]] chunks %c1_i32 at %c0_i32 by %[[PART]]{{$}}
+      collk.load_reduce %all to %own chunks %c1 at %c0 by %part
+      // CHECK-NEXT: collk.copy %[[OWN]] to %[[ALL]] chunks %c1_i32 at %c0_i32 by %[[PART]] : !collk.slot to !collk.switch_slot
+      collk.copy %own to %all chunks %c1 at %c0 by %part
+          : !collk.slot to !collk.switch_slot
+    }
+  }
+}
