@@ -170,6 +170,7 @@ void sccl::addKernelToGPU(OpPassManager &manager,
   std::string dialect = chip.isNVIDIA() ? "nvvm" : "rocdl";
   manager.addPass(
       coll::createConvertKernelToGPU({.target = dialect,
+                                      .chip = std::string(chip.name),
                                       .blockSize = options.blockSize,
                                       .element = options.element,
                                       .reduction = options.reduction,

@@ -19,8 +19,8 @@ namespace sccl::helper {
 /// What the names of all helpers begin with, and no kernel's does.
 inline constexpr const char *prefix = "coll_";
 
-// Chunks of a segment, and bytes or elements. With LL words, and with several
-// terms, the names end with TransferShape::suffix().
+// Chunks of a segment, and bytes or elements. With LL words, several terms or a
+// switch, the names end with TransferShape::suffix().
 inline constexpr const char *transfer = "coll_transfer";
 inline constexpr const char *reduce = "coll_reduce";
 inline constexpr const char *copy = "coll_copy";
@@ -52,6 +52,9 @@ inline constexpr const char *choiceMark = "__";
 
 /// What the names of helpers that reduce several terms have added.
 inline constexpr const char *termsSuffix = "_terms";
+
+/// What the names of helpers that transfer through a switch have added.
+inline constexpr const char *switchSuffix = "_switch";
 
 /// What the versions for a team of a block's threads have added.
 inline constexpr const char *teamSuffix = "_team";

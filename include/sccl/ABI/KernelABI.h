@@ -18,7 +18,10 @@
 //                       with LL words for this program alone, and zeroed once
 //   void *control       RankNeeds::controlBytes of it, zeroed once
 //   PeerEntry *peers    one entry per rank, the rank itself included, with
-//                       addresses as seen by this rank
+//                       addresses as seen by this rank; then, for programs with
+//                       transfers through a switch, one whose `scratch` is the
+//                       address of the rank's group at its switch, and whose
+//                       other fields are null
 //   uint64_t *abort     a word that is 0 until the launch is to be given up
 //   uint64_t segment    bytes of one segment, see Collective::chunksPerSegment
 //   uint64_t distance   bytes from one segment of `input` and `output` to the
@@ -48,6 +51,11 @@
 // channel of the rank, and several times as many for one that is spread. Each
 // of them handles its share of every chunk. Control memory, and all memory that
 // peers write while kernels run, must be coherent between them.
+//
+// A switch copies what a rank writes to its group's address to the same offset
+// of scratch of all ranks of the group, and reduces what a rank reads there
+// from all of them. Such transfers are from scratch to scratch, in whole units
+// of 16 bytes, up to the padding behind the last chunk of a segment.
 //
 // For ranks that share a GPU there may also be a kernel NAME_virtual, whose
 // blocks are those of rank 0, then those of rank 1, and so on. Its argument is

@@ -71,7 +71,8 @@ struct TableChannel {
 /// The first slot that a row accesses in a buffer.
 struct TableSlot {
   /// Index of the buffer's address in the table of peers, which counts 4 for
-  /// each rank; below 0 for a buffer of the rank itself, ~(the field's number).
+  /// each rank, and for the group at its switch; below 0 for a buffer of the
+  /// rank itself, ~(the field's number).
   int32_t where;
   /// Of input and output: the number of a segment. Of scratch, which is one
   /// long segment: chunks to skip in launches of odd number.
@@ -85,14 +86,16 @@ struct TableSlot {
 /// A transfer, or flags to set or to wait for.
 struct TableRow {
   /// Of `kind`, low 5 bits. From Shape on it is Shape and the number of a
-  /// TransferShape: with LL words, and from Terms on with several terms.
+  /// TransferShape: with LL words, from Terms on with several terms, and from
+  /// Switch on a copy to a switch or a reduction that it computes.
   enum Kind : uint32_t {
     Copy,
     Reduce,
     Signal,
     Wait,
     Shape,
-    Terms = Shape + 16
+    Terms = Shape + 16,
+    Switch = Shape + 24
   };
   static constexpr uint32_t kindMask = 0x1f;
   /// The bits above these are the AverageWord of a reduction, or the word of

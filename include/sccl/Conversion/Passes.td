@@ -191,11 +191,17 @@ def ConvertKernelToGPU : Pass<"convert-kernel-to-gpu", "::mlir::ModuleOp"> {
     `elements` or `reductions` the code has a loop for each pair, and functions
     take from their arguments which to use: what plans for many types hold.
 
+    Transfers through a switch become `multimem` of PTX, between two
+    `fence.proxy.alias`. Fails on them for a `chip` without the instructions, and
+    on a reduction that no switch computes for an element type (`SwitchAccess.h`).
+
     Example: test/Conversion/KernelToGPU/convert-kernel-to-gpu.mlir.
   }];
   let options = [
     Option<"target", "target", "std::string", "\"nvvm\"",
            "Whose memory model to serve: nvvm or rocdl">,
+    Option<"chip", "chip", "std::string", "\"sm_90\"",
+           "Chip that transfers through a switch are for, if NVIDIA's">,
     Lowering_blockSize, Lowering_element, Lowering_reduction,
     Option_elements, Option_reductions, Lowering_virtualRanks,
     Option<"embedTables", "embed-tables", "bool", "false",

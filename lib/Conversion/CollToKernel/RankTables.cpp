@@ -105,6 +105,9 @@ void TableEncoder::addRow(Operation &op) {
   else if (auto reduce = dyn_cast<ReduceOp>(op))
     addTransfer(reduce, shapeOf(reduce), TableRow::Reduce, reduce.getLhs(),
                 reduce.getRhs());
+  else if (auto reduce = dyn_cast<LoadReduceOp>(op))
+    addTransfer(reduce, shapeOf(reduce), TableRow::Reduce, reduce.getSrc(),
+                Value());
   else if (auto signal = dyn_cast<SignalOp>(op))
     addFlags(TableRow::Signal, signal.getFlags());
   else if (auto wait = dyn_cast<WaitOp>(op))

@@ -16,6 +16,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 #include <functional>
 
@@ -38,6 +39,7 @@ TransferShape collk::shapeOf(CopyOp copy) {
   TransferShape shape;
   shape.dst = isMarked(copy.getDst(), shape);
   shape.src0 = isMarked(copy.getSrc(), shape);
+  shape.isSwitched = isa<SwitchSlotType>(copy.getDst().getType());
   return shape;
 }
 
@@ -51,19 +53,25 @@ TransferShape collk::shapeOf(ReduceOp reduce) {
   return shape;
 }
 
+TransferShape collk::shapeOf(LoadReduceOp) {
+  return {.reduces = true, .isSwitched = true};
+}
+
+std::optional<TransferShape> collk::shapeOf(Operation *op) {
+  using Shape = std::optional<TransferShape>;
+  return llvm::TypeSwitch<Operation *, Shape>(op)
+      .Case<CopyOp, ReduceOp, LoadReduceOp>(
+          [](auto each) -> Shape { return shapeOf(each); })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
 void TableFeatures::note(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
-    TransferShape shape;
-    if (auto copy = dyn_cast<CopyOp>(op))
-      shape = shapeOf(copy);
-    else if (auto reduce = dyn_cast<ReduceOp>(op))
-      shape = shapeOf(reduce);
-    else
-      return;
-    if (!shape.isPlain())
-      shapes.insert(shape);
-    else
-      reduces |= shape.reduces;
+    std::optional<TransferShape> shape = shapeOf(op);
+    if (shape && !shape->isPlain())
+      shapes.insert(*shape);
+    else if (shape)
+      reduces |= shape->reduces;
   });
 }
 
@@ -74,6 +82,8 @@ void TableFeatures::merge(const TableFeatures &other) {
 
 static_assert(TableRow::Shape + TransferShape::firstWithTerms ==
                   TableRow::Terms &&
+              TableRow::Shape + TransferShape::firstSwitched ==
+                  TableRow::Switch &&
               TableRow::Shape + TransferShape::count <= TableRow::kindMask + 1);
 
 namespace {
@@ -115,7 +125,7 @@ private:
   void flags();
   Place place(unsigned number);
   Value slot(const Place &place, const TransferShape &shape, bool isMarked,
-             bool isRepeated);
+             bool isRepeated, bool isAtSwitch = false);
   /// Emits `then` for rows for which `condition` holds, and `otherwise`.
   void branch(Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = {});
@@ -211,8 +221,13 @@ void TableKernelBuilder::loopOverRows(Value first, Value rows) {
     bool isWide =
         llvm::any_of(features.shapes, std::mem_fn(&TransferShape::isWide));
     Value end = constant(isWide ? TableRow::Terms : TableRow::Shape);
-    again = binary<arith::AndIOp>(
-        again, compare(arith::CmpIPredicate::ult, kind, end));
+    Value isRepeated = compare(arith::CmpIPredicate::ult, kind, end);
+    if (llvm::any_of(features.shapes,
+                     [](auto &shape) { return shape.isSwitched; }))
+      isRepeated = binary<arith::OrIOp>(
+          isRepeated,
+          compare(arith::CmpIPredicate::uge, kind, constant(TableRow::Switch)));
+    again = binary<arith::AndIOp>(again, isRepeated);
   }
   Value nextTurn =
       arith::SelectOp::create(builder, loc, again, next, constant(0));
@@ -278,9 +293,12 @@ TableKernelBuilder::Place TableKernelBuilder::place(unsigned number) {
 
 /// A slot, or the first of several.
 Value TableKernelBuilder::slot(const Place &place, const TransferShape &shape,
-                               bool isMarked, bool isRepeated) {
+                               bool isMarked, bool isRepeated,
+                               bool isAtSwitch) {
   Type type = SlotType::get(builder.getContext());
-  if (isMarked && shape.isWide())
+  if (isAtSwitch)
+    type = SwitchSlotType::get(builder.getContext());
+  else if (isMarked && shape.isWide())
     type = WideSlotType::get(builder.getContext(), shape.width);
   else if (isMarked)
     type = LLSlotType::get(builder.getContext());
@@ -308,12 +326,19 @@ Value TableKernelBuilder::shareOf(const TransferShape &shape,
 void TableKernelBuilder::transferOf(const TransferShape &shape,
                                     const Place &dst, const Place &src0) {
   bool repeats = shape.repeats();
-  Value to = slot(dst, shape, shape.dst, repeats);
-  Value from = slot(src0, shape, shape.src0, repeats);
+  Value to =
+      slot(dst, shape, shape.dst, repeats, shape.isSwitched && !shape.reduces);
+  Value from =
+      slot(src0, shape, shape.src0, repeats, shape.isSwitched && shape.reduces);
   Value mover = shape.hasLL() ? shareOf(shape, dst) : part;
   if (!shape.reduces) {
     CopyOp::create(builder, loc, from, to, count, position,
                    repeats ? times : Value(), mover, launch);
+    return;
+  }
+  if (shape.isSwitched) {
+    LoadReduceOp::create(builder, loc, from, to, count, position, Value(), part,
+                         launch);
     return;
   }
   Value second = slot(place(2), shape, shape.src1, repeats || shape.hasTerms);
@@ -388,7 +413,7 @@ static constexpr unsigned ranksAsCode = 8, rowsAsCode = 512;
 static unsigned countRows(KernelOp kernel) {
   unsigned rows = 0;
   kernel.walk([&](Operation *op) {
-    rows += isa<CopyOp, ReduceOp, SignalOp, WaitOp, JoinOp>(op);
+    rows += isa<CopyOp, ReduceOp, LoadReduceOp, SignalOp, WaitOp, JoinOp>(op);
   });
   return rows;
 }

@@ -27,9 +27,13 @@ struct TableFeatures {
   void merge(const TableFeatures &other);
 };
 
-/// Which operands of a copy or a reduction hold LL words.
+/// Which operands of a copy or a reduction hold LL words, and which of them a
+/// switch does.
 coll::TransferShape shapeOf(CopyOp copy);
 coll::TransferShape shapeOf(ReduceOp reduce);
+coll::TransferShape shapeOf(LoadReduceOp reduce);
+/// The same of any op; nothing if it does not move chunks.
+std::optional<coll::TransferShape> shapeOf(mlir::Operation *op);
 
 /// True if tables are better for programs for so many ranks, however long.
 bool isBetterAsTables(unsigned numRanks);

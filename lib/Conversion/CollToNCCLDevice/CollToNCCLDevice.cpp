@@ -208,6 +208,7 @@ struct ConvertCollToNCCLDevicePass
     HelperOptions options;
     options.target = HelperTarget::NVVM;
     options.blockSize = blockSize;
+    options.whyNoSwitch = "kernels that call NCCL do not reach";
     if (failed(collk::noteNeeds(kernels,
                                 collk::reductionsOf({}, element, {}, reduction,
                                                     /*convertsHalves=*/true),

@@ -49,6 +49,19 @@ static Value alignedShare(CodeBuilder &code, Value bytes, Value parts) {
   return code.bitAnd(up, code.c64(-int64_t(chunkAlignment)));
 }
 
+/// Switches have units of chunkAlignment, and move the padding of the last.
+static Value wholeUnits(CodeBuilder &code, const TransferShape &shape,
+                        Value bytes) {
+  return shape.isSwitched ? alignedShare(code, bytes, code.c64(1)) : bytes;
+}
+
+/// Accesses through a switch stand between two fences: all others to the same
+/// memory have other addresses.
+static void fenceIfSwitched(CodeBuilder &code, const TransferShape &shape) {
+  if (shape.isSwitched)
+    code.fenceSwitch();
+}
+
 namespace {
 /// Which slice of each piece a block has: the `block`-th of as many as `parts`
 /// make, doubled so many times; and the word of a BlockShare. All are numbers
@@ -191,7 +204,7 @@ private:
     Value left = code.sub(segment, code.mul(position, stride));
     left = code.maxSigned(left, none);
     Value run = code.mul(count, stride);
-    Value bytes = code.minSigned(left, run);
+    Value bytes = wholeUnits(code, shape, code.minSigned(left, run));
     // Flags tell of a block's part of each chunk, LL words of themselves.
     Value isAlone = code.is(Compare::Equal, parts32, code.c32(1));
     Value isWhole = shape.hasLL() ? code.yes() : isAlone;
@@ -241,8 +254,9 @@ private:
     }
     // In place, a chunk may be where it is to be copied to.
     Value moves;
-    if (!shape.reduces && !shape.hasLL() && !shape.isWide() && !puts)
+    if (!shape.reduces && shape.isPlain() && !puts)
       moves = code.differ(carried[1], carried[2]);
+    fenceIfSwitched(code, shape);
     code.loop(first, pieces, step, carried, [&](Value, ValueRange now) {
       Value length = code.minSigned(now[0], most);
       Value some = code.is(Compare::SignedGreater, length, none);
@@ -251,6 +265,7 @@ private:
       code.when(some, [&] { handle(now.drop_front(), length); });
       return further(code, now, steps);
     });
+    fenceIfSwitched(code, shape);
   }
 
   /// The address of the block's first slice in a buffer, and what the next one
@@ -336,15 +351,13 @@ private:
   std::string suffix;
   SmallVector<Buffer, 3> buffers; ///< the destination first
   Value position32, count32, segment, distance, chunks32, block32, parts32;
-  Value times32; ///< repetitions, if the helper repeats
-  Value isRepeated;
-  Value launch, abort, slots32, average, number;
+  Value times32, isRepeated; ///< if the helper repeats
+  Value launch, abort, slots32, average, number, none;
   Value terms32, termStep32; ///< how many, and chunks from one to the next
   Values route;              ///< of puts: where they go
-  Value none;
-  Value stride; ///< bytes from one chunk to the next
-  Value piece;  ///< bytes from one piece to the next
-  Value skip;   ///< bytes in each piece before the block's slice
+  Value stride;              ///< bytes from one chunk to the next
+  Value piece;               ///< bytes from one piece to the next
+  Value skip;                ///< bytes in each piece before the block's slice
 };
 } // namespace
 

@@ -281,6 +281,55 @@ void CodeBuilder::storePair(Value first, Value second, Value address,
             "l,l,l,~{memory}");
 }
 
+/// An address operand of inline PTX.
+static std::string placeText(StringRef operand, int32_t ahead) {
+  return ("[" + operand + "+" + Twine(ahead) + "]").str();
+}
+
+Value CodeBuilder::loadReduced(StringRef how, Value address, int32_t ahead) {
+  constexpr unsigned unitBytes = 16;
+  Type word = how.ends_with("64") ? i64 : i32;
+  unsigned count = unitBytes * 8 / word.getIntOrFloatBitWidth();
+  std::string text = ("multimem.ld_reduce.relaxed.sys.global." + how).str();
+  Values words;
+  if (how.contains("v4")) {
+    Type four = LLVM::LLVMStructType::getLiteral(
+        builder.getContext(), SmallVector<Type>(count, word));
+    text += " {$0, $1, $2, $3}, " + placeText("$4", ahead) + ";";
+    Value loaded = inlinePTX(builder, where, four, address, text,
+                             "=r,=r,=r,=r,l,~{memory}")
+                       .getRes();
+    for (unsigned i = 0; i < count; ++i)
+      words.push_back(LLVM::ExtractValueOp::create(builder, where, loaded, i));
+  } else {
+    StringRef constraints = word == i64 ? "=l,l,~{memory}" : "=r,l,~{memory}";
+    for (unsigned i = 0; i < count; ++i) {
+      std::string place = placeText("$1", ahead + i * unitBytes / count);
+      words.push_back(inlinePTX(builder, where, word, address,
+                                text + " $0, " + place + ";", constraints)
+                          .getRes());
+    }
+  }
+  Value result = LLVM::PoisonOp::create(builder, where, vector(count, word));
+  for (unsigned i = 0; i < count; ++i)
+    result =
+        LLVM::InsertElementOp::create(builder, where, result, words[i], c32(i));
+  return result;
+}
+
+void CodeBuilder::multicast(Value words, Value address, int32_t ahead) {
+  Values operands = {address};
+  for (unsigned i = 0; i < 4; ++i)
+    operands.push_back(extract(words, i));
+  std::string text = "multimem.st.relaxed.sys.global.v4.f32 " +
+                     placeText("$0", ahead) + ", {$1, $2, $3, $4};";
+  inlinePTX(builder, where, {}, operands, text, "l,r,r,r,r,~{memory}");
+}
+
+void CodeBuilder::fenceSwitch() {
+  inlinePTX(builder, where, {}, {}, "fence.proxy.alias;", "~{memory}");
+}
+
 void CodeBuilder::storeStreaming(Value value, Value address,
                                  unsigned alignment) {
   LLVM::StoreOp::create(builder, where, value, address, alignment,

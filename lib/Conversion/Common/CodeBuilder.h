@@ -131,6 +131,17 @@ public:
   /// say.
   Values loadPair(Value address, int32_t ahead);
   void storePair(Value first, Value second, Value address, int32_t ahead);
+  // At the address of a group at its switch, by PTX; `ahead` bytes behind one
+  // that is a multiple of 16.
+
+  /// The reduction of 16 bytes, as `how` says ("add.v4.f32"): a vector of words
+  /// of 32 or 64 bits.
+  Value loadReduced(llvm::StringRef how, Value address, int32_t ahead);
+  /// Has the switch store four words of 32 bits for all ranks.
+  void multicast(Value words, Value address, int32_t ahead);
+  /// Orders accesses by the address of a group with those by others to the same
+  /// memory, before and after.
+  void fenceSwitch();
   /// Stores without leaving the line in the cache.
   void storeStreaming(Value value, Value address, unsigned alignment);
   void copyMemory(Value dst, Value src, Value bytes);

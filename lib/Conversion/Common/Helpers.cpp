@@ -13,6 +13,7 @@
 #include "FlagCode.h"
 #include "HostLoops.h"
 #include "MarkCode.h"
+#include "SwitchLoops.h"
 #include "WideLoops.h"
 
 using namespace mlir;
@@ -35,6 +36,8 @@ void coll::insertHelpers(Block &body, const HelperOptions &options) {
       buildLLLoops(code, options, shape);
     else if (shape.isWide())
       buildWideLoops(code, options, shape);
+    else if (shape.isSwitched)
+      buildSwitchLoops(code, options, shape);
     else
       hasTerms = true;
   }

@@ -39,6 +39,11 @@
 //                          the same with LL words: the destination X and the
 //                          sources are LL words (p) or plain memory (m)
 //                          Or wide (w), of f32, where elements are smaller (m)
+//   @coll_transfer_switch, @coll_copy_switch, @coll_reduce_switch,
+//   @coll_reduce_elements_switch
+//                          the same by the switch of the rank's group: a copy
+//                          to all its ranks, a reduction of what they have;
+//                          with one source
 //   @coll_copy_XY_team     the same by 32 threads side by side: short slices
 //                          of several chunks at once
 //
@@ -92,6 +97,8 @@ struct HelperOptions {
   /// Of the copies and reductions, but for the plain ones of one or two
   /// sources.
   std::set<TransferShape> shapes = {};
+  /// Why no transfer may go through a switch, or empty if they may.
+  std::string whyNoSwitch = "a host does not reach";
   /// On a GPU: the program has marks.
   bool traced = false;
 

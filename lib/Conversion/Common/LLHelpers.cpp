@@ -19,6 +19,8 @@ using namespace sccl;
 using namespace sccl::coll;
 
 std::string TransferShape::suffix() const {
+  if (isSwitched)
+    return helper::switchSuffix;
   std::string letters = "_";
   for (bool isMarked : {dst, src0, src1})
     letters += !isMarked ? 'm' : isWide() ? 'w' : 'p';

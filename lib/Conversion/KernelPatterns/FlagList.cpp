@@ -7,6 +7,7 @@
 
 #include "KernelPatterns.h"
 
+#include "../Common/SwitchLoops.h"
 #include "../Common/WideLoops.h"
 
 #include "../CollToKernel/TableKernel.h"
@@ -81,26 +82,41 @@ std::vector<coll::ElementOp> collk::reductionsOf(ArrayRef<Element> elements,
       reductions.empty() ? ArrayRef(reduction) : reductions, convertsHalves);
 }
 
+/// Fails if what the code is for has no switch, or none that reduces so.
+static LogicalResult checkSwitched(Operation *op, const TransferShape &shape,
+                                   ArrayRef<coll::ElementOp> ops,
+                                   const HelperOptions &options) {
+  if (!options.whyNoSwitch.empty())
+    return op->emitOpError()
+           << "goes through a switch, which " << options.whyNoSwitch;
+  if (!shape.reduces)
+    return success();
+  if (std::optional<std::string> reason = coll::whyNotSwitched(ops))
+    return op->emitOpError() << "goes through a switch, but " << *reason;
+  return success();
+}
+
 LogicalResult collk::noteNeeds(ProgramOp program, ArrayRef<coll::ElementOp> ops,
                                HelperOptions &options) {
   bool hasReducingLL = false;
   unsigned sumWidth = 1;
-  program.walk([&](Operation *each) {
-    TransferShape shape;
+  WalkResult result = program.walk([&](Operation *each) {
     options.traced |= isa<MarkOp>(each);
-    if (auto copy = dyn_cast<CopyOp>(each))
-      shape = shapeOf(copy);
-    else if (auto reduce = dyn_cast<ReduceOp>(each))
-      shape = shapeOf(reduce);
-    else
-      return;
-    if (!shape.isPlain())
-      options.shapes.insert(shape);
-    if (shape.reduces)
+    std::optional<TransferShape> shape = shapeOf(each);
+    if (!shape)
+      return WalkResult::advance();
+    if (shape->isSwitched && failed(checkSwitched(each, *shape, ops, options)))
+      return WalkResult::interrupt();
+    if (!shape->isPlain())
+      options.shapes.insert(*shape);
+    if (shape->reduces)
       options.reductions = ops;
-    hasReducingLL |= shape.reduces && shape.hasLL();
-    sumWidth = std::max(sumWidth, shape.width);
+    hasReducingLL |= shape->reduces && shape->hasLL();
+    sumWidth = std::max(sumWidth, shape->width);
+    return WalkResult::advance();
   });
+  if (result.wasInterrupted())
+    return failure();
   if (sumWidth > 1) {
     options.reductions = ops; // copies convert
     if (std::optional<std::string> reason = coll::whyNotWide(ops, sumWidth))

@@ -59,6 +59,10 @@ static void addConversions(TypeConverter &converter, Type pointer) {
         return convertSlot(type, types);
       });
   converter.addConversion(
+      [=](SwitchSlotType type, Types &types) -> std::optional<LogicalResult> {
+        return convertSlot(type, types);
+      });
+  converter.addConversion(
       [=](FlagType type, Types &types) -> std::optional<LogicalResult> {
         types.assign(4, i32(type));
         return success();
@@ -286,11 +290,22 @@ struct LowerReduce : TransferPattern<ReduceOp> {
       more.push_back(op.getAverage() ? adaptor.getAverage().front()
                                      : constant(rewriter, op.getLoc(), 0));
     if (lowering.chooses)
-      more.push_back(
-          arith::TruncIOp::create(rewriter, op.getLoc(), rewriter.getI32Type(),
-                                  argument(rewriter, op, Argument::Reduction)));
+      more.push_back(reductionNumber(op, rewriter));
     emit(op, rewriter, adaptor, helper::reduce, shapeOf(op),
          {adaptor.getDst(), adaptor.getLhs(), adaptor.getRhs()}, more);
+    return success();
+  }
+};
+
+struct LowerLoadReduce : TransferPattern<LoadReduceOp> {
+  using TransferPattern::TransferPattern;
+  LogicalResult matchAndRewrite(LoadReduceOp op, OneToN adaptor,
+                                Rewriter &rewriter) const override {
+    SmallVector<Value> more;
+    if (lowering.chooses)
+      more.push_back(reductionNumber(op, rewriter));
+    emit(op, rewriter, adaptor, helper::reduce, shapeOf(op),
+         {adaptor.getDst(), adaptor.getSrc()}, more);
     return success();
   }
 };
@@ -424,11 +439,12 @@ LogicalResult collk::lowerKernels(Operation *scope, KernelLowering &lowering) {
   TypeConverter converter;
   addConversions(converter, lowering.pointer);
   RewritePatternSet patterns(context);
-  patterns.add<LowerPart, LowerShare, LowerToOperands<FlagOp>, LowerBlockIndex,
-               LowerBlocks, LowerBegin, LowerEnd, LowerOwn, LowerPeer,
-               LowerBuffer, LowerSlot, LowerCopy, LowerReduce, LowerFlags,
-               LowerLoad, LowerSignal, LowerWait, LowerJoin, LowerMark>(
-      converter, context, lowering);
+  patterns
+      .add<LowerPart, LowerShare, LowerToOperands<FlagOp>, LowerBlockIndex,
+           LowerBlocks, LowerBegin, LowerEnd, LowerOwn, LowerPeer, LowerBuffer,
+           LowerSlot, LowerCopy, LowerReduce, LowerLoadReduce, LowerFlags,
+           LowerLoad, LowerSignal, LowerWait, LowerJoin, LowerMark>(
+          converter, context, lowering);
   if (lowering.addPatterns)
     lowering.addPatterns(patterns, converter);
   ConversionTarget target(*context);

@@ -88,7 +88,8 @@ std::vector<coll::ElementOp> reductionsOf(llvm::ArrayRef<Element> elements,
                                           bool convertsHalves);
 
 /// Sets what the helpers for `program` must be able to do, but not for whom.
-/// Emits an error and fails if elements do not fit into its LL words.
+/// Emits an error and fails if elements do not fit into its LL words, or if
+/// there is no switch, or none that reduces them, for its transfers.
 llvm::LogicalResult noteNeeds(ProgramOp program,
                               llvm::ArrayRef<coll::ElementOp> ops,
                               coll::HelperOptions &options);

@@ -143,6 +143,13 @@ protected:
     rewriter.eraseOp(op);
   }
 
+  /// The number of the launch's reduction, in 32 bits.
+  mlir::Value reductionNumber(Op op, mlir::OpBuilder &builder) const {
+    return mlir::arith::TruncIOp::create(
+        builder, op.getLoc(), builder.getI32Type(),
+        this->argument(builder, op, Argument::Reduction));
+  }
+
 private:
   static mlir::Value advance(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value start, mlir::Value turn,

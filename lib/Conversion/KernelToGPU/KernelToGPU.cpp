@@ -8,6 +8,7 @@
 #include "sccl/Conversion/Passes.h"
 #include "sccl/Conversion/ProgramInfo.h"
 #include "sccl/Conversion/RankTables.h"
+#include "sccl/Model/SwitchAccess.h"
 
 #include "KernelFunctions.h"
 
@@ -68,11 +69,23 @@ struct ConvertKernelToGPUPass
     if (target != "nvvm" && target != "rocdl")
       return module.emitError()
              << "unknown target '" << target << "', expected nvvm or rocdl";
+    Result<Chip> known = findChip(chip.getValue());
+    if (!known)
+      return module.emitError(known.error());
     if (blockSize == 0 || blockSize % 64 != 0 || blockSize > 1024)
       return module.emitError()
              << "block-size is " << blockSize.getValue()
              << ", expected a multiple of 64 between 64 and 1024";
     return success();
+  }
+
+  /// See HelperOptions.
+  std::string whyNoSwitch() const {
+    if (target == "rocdl")
+      return "AMD chips do not reach";
+    if (!hasSwitchAccess(*findChip(chip.getValue())))
+      return chip + " does not reach, but sm_90 and later do";
+    return "";
   }
 
   LogicalResult convert(ProgramOp program) {
@@ -82,6 +95,7 @@ struct ConvertKernelToGPUPass
     options.target =
         target == "nvvm" ? coll::HelperTarget::NVVM : coll::HelperTarget::ROCDL;
     options.blockSize = blockSize;
+    options.whyNoSwitch = whyNoSwitch();
     if (failed(noteNeeds(program,
                          reductionsOf(elements, element, reductions, reduction,
                                       /*convertsHalves=*/true),
