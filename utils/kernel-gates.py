@@ -28,14 +28,16 @@ NAMES = dict(
 )
 # Loads before the first store.
 LOOPS = {NAMES["copy"]: 8, NAMES["reduceElements"]: 4}
+SWITCH_LOOPS = {name + NAMES["switchSuffix"]: bar for name, bar in LOOPS.items()}
 LL_LOOPS = re.compile("(%s)_[pm]+(_|$)" % "|".join(LOOPS))
-PAYLOAD = *LOOPS, NAMES["transfer"], NAMES["reduce"]
+CHUNKS = NAMES["transfer"], NAMES["reduce"]
+PAYLOAD = *LOOPS, *SWITCH_LOOPS, *CHUNKS, *(n + NAMES["switchSuffix"] for n in CHUNKS)
 # What the rows of a table stand for, by the low bits of their first word, and
 # where things stand in a table; see include/sccl/ABI/RankTable.h.
 HELPERS = [NAMES[name] for name in ("transfer", "reduce", "signal", "wait")]
-TERMS = len(HELPERS) + 16
+TERMS, SWITCH = len(HELPERS) + 16, len(HELPERS) + 24
 UNIT_WORDS, ROW_UNITS, HEADER_UNITS = 4, 4, 2
-TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?[bufs](\d+)$")
+TYPE_BITS = re.compile(r"\.(?:v(\d))?\.?b?[bufs](\d+)(x2)?$")
 GCN_BYTES = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16}
 MAX_REGISTERS, MAX_VGPRS = 64, 128  # two blocks of 512 threads
 
@@ -116,10 +118,10 @@ def parse(text, is_ptx):
 
 def access(op):
     """("load" or "store", bytes) if `op` may reach memory of a peer."""
-    match = re.match(r"(ld|st)\.(?!param|local|shared)", op)
+    match = re.match(r"(?:multimem\.)?(ld|st)(?:_reduce)?\.(?!param|local|shared)", op)
     if match:
         bits = TYPE_BITS.search(op)
-        size = int(bits[1] or 1) * int(bits[2]) // 8
+        size = int(bits[1] or 1) * int(bits[2]) * (2 if bits[3] else 1) // 8
         return {"ld": "load", "st": "store"}[match[1]], size
     match = re.match(r"(?:global|flat|buffer)_(load|store)_(\w+)", op)
     if match:
@@ -150,9 +152,14 @@ def main_loop(function):
 
 
 def check_loop(report, function, is_ptx):
-    """K1, K2, K3."""
+    """K1, K2, K3. What a switch reduces by narrower instructions, for want of others,
+    counts in units of 16 bytes."""
     loop = main_loop(function)
     accesses = [access(op) for op, _ in loop if access(op)]
+    narrow = [access(op)[1] for op, _ in loop if op.startswith("multimem.ld_reduce")]
+    if narrow and max(narrow) < 16:
+        loads = [("load", 16)] * (sum(narrow) // 16)
+        accesses = loads + [(kind, size) for kind, size in accesses if kind == "store"]
     total = sum(size for _, size in accesses)
     wide = sum(size for _, size in accesses if size == 16)
     share = 100 * wide // total if total else 0
@@ -163,7 +170,7 @@ def check_loop(report, function, is_ptx):
     adds, pairs = function.count(pattern, loop), kinds.count("store")
     name = function.name
     report.gate("K1", name, f"{share} % in 16 bytes", "100 %", share == 100)
-    bar = LOOPS[loop_name(name)]
+    bar = (LOOPS | SWITCH_LOOPS)[loop_name(name)]
     report.gate("K2", name, f"{first} loads first", f">= {bar}", first >= bar)
     ratio = adds / pairs if pairs else 99
     report.gate("K3", name, f"{adds} adds, {pairs} stores", "<= 1.5 each", ratio <= 1.5)
@@ -242,8 +249,10 @@ def rows_of(table, first, count):
     for row in range(count):
         word = (first + row * ROW_UNITS) * UNIT_WORDS
         kind = table[word] & 0x1F
-        has_terms = kind >= TERMS
-        if kind >= len(HELPERS):  # bit 3 tells that LL words are reduced
+        has_terms = TERMS <= kind < SWITCH
+        if kind >= SWITCH:
+            kind -= SWITCH
+        elif kind >= len(HELPERS):  # bit 3 tells that LL words are reduced
             kind = int(has_terms or (kind - len(HELPERS)) >> 3)
         is_flag = HELPERS[kind] in (NAMES["signal"], NAMES["wait"])
         if is_flag:
@@ -274,8 +283,9 @@ def channels(kernel):
         if match[0] == NAMES["begin"]:
             result.append([])
         is_flag = match[0] in (NAMES["signal"], NAMES["wait"])
-        # With LL words or without, and of several terms or not.
-        helper = re.sub("(_[pm]+)?(%s)?$" % NAMES["termsSuffix"], "", match[0])
+        # With LL words or without, of several terms or not, by a switch or not.
+        suffix = "(_[pm]+)?(%s|%s)?$" % (NAMES["termsSuffix"], NAMES["switchSuffix"])
+        helper = re.sub(suffix, "", match[0])
         result[-1].append((helper, int(parameters["[param1]"]) if is_flag else 0))
     return result
 
@@ -460,7 +470,7 @@ def main():
         print(f"{path.name}: {kernels} kernels for {chip[1]}")
         report = Report()
         for name in functions:
-            if loop_name(name) in LOOPS:
+            if loop_name(name) in LOOPS | SWITCH_LOOPS:
                 check_loop(report, functions[name], is_ptx)
             if LL_LOOPS.match(loop_name(name)):
                 check_words(report, functions[name], is_ptx)

@@ -30,6 +30,7 @@ public:
     auditPTXFlags(function, findings);
     if (function.name != helper::signal && function.name != helper::wait)
       checkOther();
+    checkSwitchFences();
     checkBlocks(callsFunction, isReturn, isStore);
     StringRef name = helperName(function.name);
     if (name == helper::copy || name == helper::reduceElements ||
@@ -51,7 +52,9 @@ private:
   /// Rules for every function.
   void checkInstruction(const Instruction &op) {
     StringRef name = verb(op);
-    if (name == "atom" || name == "red" || name == "multimem")
+    if (name == "multimem")
+      checkSwitched(op);
+    else if (name == "atom" || name == "red")
       report(op, "read-modify-write, whose order and scope LLVM drops");
     else if (isOtherAccess(op))
       report(op, "memory is accessed by other means than ld and st");
@@ -68,6 +71,44 @@ private:
       report(op, "scope is not .sys, so peers need not see it");
     if ((isAcquire(op) || isRelaxedLoad(op) || isPublish(op)) && !is64Bit(op))
       report(op, "flags and LL words are words of 64 bits");
+  }
+
+  /// An access through a switch, which only loops for it have.
+  void checkSwitched(const Instruction &op) {
+    StringRef name = helperName(function.name);
+    bool stores = has(op.opcode, "st"), reduces = has(op.opcode, "ld_reduce");
+    if (!stores && !reduces)
+      report(op, "a switch copies and reduces, but does nothing else");
+    if (!has(op.opcode, "relaxed") || !has(op.opcode, "sys"))
+      report(op, "an access through a switch is relaxed, at scope .sys");
+    std::string loop = stores ? helper::copy : helper::reduceElements;
+    if (name != loop + helper::switchSuffix)
+      report(op, "an access through a switch outside of the loops for it");
+  }
+
+  /// Addresses at a switch and plain ones reach the same memory by different
+  /// proxies: what calls loops through a switch fences before and after.
+  void checkSwitchFences() {
+    auto isFence = [](const Instruction &op) {
+      return op.opcode == "fence.proxy.alias" && !op.predicated;
+    };
+    auto callsLoop = [](const Instruction &op) {
+      StringRef callee = helperName(calleeOf(op));
+      return callee.consume_back(helper::switchSuffix) &&
+             (callee == helper::copy || callee == helper::reduceElements ||
+              callee == helper::chooseElements);
+    };
+    if (helperName(function.name) ==
+        std::string(helper::chooseElements) + helper::switchSuffix)
+      return;
+    requireFromEntry(isFence, callsLoop,
+                     "no fence between proxies before a transfer through a "
+                     "switch",
+                     "H2");
+    if (const Instruction *found = afterAny(callsLoop, isFence, isReturn))
+      report(*found,
+             "no fence between proxies after a transfer through a switch",
+             "H2");
   }
 
   /// An access of 16 bytes traps where an address is not aligned: a branch on
