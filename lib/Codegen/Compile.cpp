@@ -12,6 +12,7 @@
 #include "ModuleContents.h"
 #include "TableText.h"
 
+#include "sccl/ABI/HelperNames.h"
 #include "sccl/Assembly/Audit.h"
 #include "sccl/Conversion/RankTables.h"
 #include "sccl/Dialect/Coll/CollOps.h"
@@ -97,7 +98,31 @@ static StringRef binaryFormat(OutputKind kind) {
   return kind == OutputKind::Fatbin ? "fatbin" : "bin";
 }
 
+/// Lets code for an sm_90 that transfers through a switch be PTX 8.2, the first
+/// version with all of its instructions. LLVM takes the oldest that has a chip,
+/// and does not read inline PTX.
+static void raiseVersion(gpu::GPUModuleOp kernels) {
+  auto isSwitched = [](Operation &op) {
+    auto name = op.getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+    return name && name.getValue().contains(helper::switchSuffix);
+  };
+  if (!kernels.getTargets() || llvm::none_of(*kernels.getBody(), isSwitched))
+    return;
+  auto raised = [](Attribute target) -> Attribute {
+    auto nvidia = dyn_cast<NVVM::NVVMTargetAttr>(target);
+    if (!nvidia || nvidia.getChip() != "sm_90" || !nvidia.getFeatures().empty())
+      return target;
+    return NVVM::NVVMTargetAttr::get(
+        target.getContext(), nvidia.getO(), nvidia.getTriple(),
+        nvidia.getChip(), "+ptx82", nvidia.getFlags(), nvidia.getLink());
+  };
+  kernels.setTargetsAttr(
+      ArrayAttr::get(kernels.getContext(),
+                     llvm::map_to_vector(*kernels.getTargets(), raised)));
+}
+
 FailureOr<std::string> sccl::serialize(ModuleOp module, StringRef format) {
+  llvm::for_each(module.getOps<gpu::GPUModuleOp>(), raiseVersion);
   if (failed(runPasses(module, [&](OpPassManager &manager) {
         addUpstream(manager, "gpu-module-to-binary{format=" + format + "}");
       })))
