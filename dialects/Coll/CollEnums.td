@@ -44,7 +44,8 @@ def Coll_Protocol : I32EnumAttr<"Protocol", "where chunks go, and what announces
     I32EnumAttrCase<"Scratch", 1, "scratch">,
     I32EnumAttrCase<"DoubleBuffer", 2, "double_buffer">,
     I32EnumAttrCase<"LL", 3, "ll">,
-    I32EnumAttrCase<"Eager", 4, "eager">]> {
+    I32EnumAttrCase<"Eager", 4, "eager">,
+    I32EnumAttrCase<"InNetwork", 5, "in_network">]> {
   let cppNamespace = "::sccl::coll";
   let genSpecializedAttr = 0;
 }

@@ -426,6 +426,7 @@ def Coll_GetReduceOp : Coll_ReducingOp<"get_reduce", "peer", "rank"> {
   }]);
 }
 
+include "Coll/CollSwitchOps.td"
 include "Coll/CollFlagOps.td"
 
 #endif // COLL_PROGRAM_OPS

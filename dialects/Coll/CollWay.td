@@ -24,7 +24,8 @@ def Coll_WayAttr : AttrDef<Coll_Dialect, "Way"> {
       (the same with two halves in turn, which spares handshakes), `ll`
       (words of data and launch number, without flags) or `eager` (what is sent
       in the first step lands in such halves of scratch while peers shake hands,
-      all else in the buffers of users);
+      all else in the buffers of users) or `in_network` (the switch copies and
+      reduces what it can, by way of scratch; all else is `direct`);
     - `pieces` of each chunk follow each other through the steps, `distance`
       steps apart, or as many rounds with `order = rounds`;
     - `sm_budget`: no rank has more thread blocks on a GPU; 0 is no limit;

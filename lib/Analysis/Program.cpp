@@ -21,10 +21,15 @@ std::optional<Transfer> coll::getTransfer(Operation *op) {
   auto transfer = dyn_cast<TransferOpInterface>(op);
   if (!transfer || !isa<ChannelOp>(op->getParentOp()))
     return std::nullopt;
-  return Transfer{transfer.getChunk(), transfer.getCount(),
-                  transfer.getStep(),  transfer.getReads(),
-                  transfer.getWrite(), transfer.completes(),
-                  transfer.getTimes(), transfer.getChunkStride()};
+  return Transfer{transfer.getChunk(),
+                  transfer.getCount(),
+                  transfer.getStep(),
+                  transfer.getReads(),
+                  transfer.getWrite(),
+                  transfer.completes(),
+                  transfer.getTimes(),
+                  transfer.getChunkStride(),
+                  isa<MulticastOp, LoadReduceOp>(op)};
 }
 
 void coll::forEachRankApart(ProgramOp program,

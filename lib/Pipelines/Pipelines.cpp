@@ -48,6 +48,7 @@ static void addProgram(OpPassManager &manager, const LoweringOptions &options,
                                    .alpha = options.alpha,
                                    .beta = options.beta,
                                    .steps = steps,
+                                   .inNetwork = options.inNetwork,
                                    .explain = options.explain}));
   manager.addPass(coll::createLowerSchedule(
       {.blocksPerLink = options.blocksPerLink,
@@ -69,6 +70,9 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
                                   .oneByOne = contract.isOneByOne(),
                                   .unweighted = contract.isUnweighted(),
                                   .sumWidth = contract.sumWidth}));
+  if (options.inNetwork)
+    programs.addPass(coll::createUseSwitches(
+        {.explain = options.explain, .apart = options.pieces > 1}));
   programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
     programs.addPass(coll::createInsertStepBarriers());
@@ -107,6 +111,7 @@ LoweringOptions sccl::messageLowering(LoweringOptions options) {
   options.links = {};
   options.steps = options.throughScratch = options.doubleBuffer = false;
   options.ll = options.virtualRanks = options.traced = false;
+  options.inNetwork = false;
   // Messages have elements of one type, so that only inputs are added up.
   options.oneRounding = contractFor(options).oneRounding;
   options.wire = Wire::Element;

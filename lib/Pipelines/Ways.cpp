@@ -33,7 +33,8 @@ static constexpr NamedWay namedWays[] = {
     {"dma", Transport::DMA, Protocol::Direct},
     {"ll", Transport::Push, Protocol::LL},
     {"single-scratch", Transport::Push, Protocol::Scratch},
-    {"eager", Transport::Push, Protocol::Eager}};
+    {"eager", Transport::Push, Protocol::Eager},
+    {"in-network", Transport::Push, Protocol::InNetwork}};
 
 LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   switch (way.transport) {
@@ -50,11 +51,12 @@ LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   case Transport::LoadReduce:
     break;
   }
-  base.throughScratch =
-      way.protocol != Protocol::Direct && way.protocol != Protocol::Eager;
-  base.doubleBuffer =
-      way.protocol != Protocol::Direct && way.protocol != Protocol::Scratch;
   base.ll = way.protocol == Protocol::LL;
+  base.doubleBuffer = base.ll || way.protocol == Protocol::DoubleBuffer ||
+                      way.protocol == Protocol::Eager;
+  base.throughScratch = base.ll || way.protocol == Protocol::DoubleBuffer ||
+                        way.protocol == Protocol::Scratch;
+  base.inNetwork = way.protocol == Protocol::InNetwork;
   base.pieces = way.pieces;
   base.pieceDistance = way.order.distance;
   base.pieceRounds = way.order.inRounds;
@@ -79,6 +81,8 @@ coll::Way sccl::wayOf(const LoweringOptions &options) {
     way.transport = Transport::DMA;
   if (options.ll)
     way.protocol = Protocol::LL;
+  else if (options.inNetwork)
+    way.protocol = Protocol::InNetwork;
   else if (options.throughScratch)
     way.protocol =
         options.doubleBuffer ? Protocol::DoubleBuffer : Protocol::Scratch;

@@ -93,6 +93,8 @@ private:
 
   const std::vector<unsigned> &limitsOf(unsigned channel,
                                         const Action &action) const {
+    if (action.switched != 0)
+      return traffic.switched[action.switched - 1];
     return action.kind == Kind::Copy
                ? limitOfCopies[traffic.channels[channel].rank]
                : limitsOfLink[action.link];

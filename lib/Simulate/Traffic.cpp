@@ -9,11 +9,14 @@
 
 #include "sccl/Analysis/Program.h"
 #include "sccl/Analysis/WordGroups.h"
+#include "sccl/Model/SwitchLoads.h"
 
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -66,7 +69,7 @@ Action coll::actionOf(ProgramOp program, unsigned rank,
     return holdsLL(program, read);
   });
   const SlotRange &write = transfer.write;
-  action.setOperands(transfer.reads.size(), readsWords,
+  action.setOperands(transfer.bySwitch ? 1 : transfer.reads.size(), readsWords,
                      holdsLL(program, write));
   if (program.getSumWidth() != 1) {
     SmallVector<RankOp, 0> ranks = ranksOf(program);
@@ -91,7 +94,7 @@ class TrafficBuilder {
 public:
   TrafficBuilder(ProgramOp program, const Topology &topology, double chunkBytes)
       : program(program), topology(topology), chunkBytes(chunkBytes),
-        flags(program) {}
+        flags(program), switches(topology) {}
 
   FailureOr<Traffic> build();
 
@@ -101,6 +104,10 @@ private:
                                  Operation &op) const;
   LogicalResult addGroup(unsigned rank,
                          const std::vector<SharedTransfer> &group);
+  LogicalResult addSwitched(unsigned rank, const Transfer &transfer,
+                            Operation &op);
+  unsigned switchedThrough(unsigned rank, bool isMulticast,
+                           const std::vector<unsigned> &others);
   LogicalResult addAll(ChannelOp channel);
   void addLLWaits(const Transfer &transfer);
   void addLLSignals(const Transfer &transfer, unsigned link);
@@ -115,7 +122,9 @@ private:
   const Topology &topology;
   double chunkBytes;
   FlagTable flags;
-  std::vector<unsigned> firstFlag; ///< of each rank
+  SwitchLimits switches;
+  std::vector<unsigned> firstFlag;                    ///< of each rank
+  std::map<std::vector<unsigned>, unsigned> switched; ///< numbers of limits
   /// The flags that stand for LL words, by rank and slot.
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> words;
   Traffic traffic;
@@ -205,9 +214,83 @@ TrafficBuilder::addGroup(unsigned rank,
   return success();
 }
 
+/// True if `op` is one of the copies that a switch makes with the one before.
+static bool isCopyBeside(MulticastOp op) {
+  auto before = dyn_cast_or_null<MulticastOp>(op->getPrevNode());
+  if (!before || before.getOf() >= op.getOf())
+    return false;
+  Transfer one = *getTransfer(before), other = *getTransfer(op);
+  other.write.rank = one.write.rank;
+  return one.reads == other.reads && one.write == other.write &&
+         one.chunk == other.chunk && one.step == other.step;
+}
+
+/// The number of the limits that an access of `rank` through a switch takes
+/// from, which copies to `others` or reduces what they have, and its own copy.
+unsigned TrafficBuilder::switchedThrough(unsigned rank, bool isMulticast,
+                                         const std::vector<unsigned> &others) {
+  std::set<unsigned> through;
+  for (unsigned other : others) {
+    auto [src, dst] =
+        isMulticast ? std::pair(rank, other) : std::pair(other, rank);
+    std::optional<unsigned> link = topology.findLink(src, dst);
+    if (!link)
+      continue;
+    for (auto [number, limit] : llvm::enumerate(topology.limits()))
+      if (llvm::is_contained(limit.links, *link))
+        through.insert(number);
+    const Link &ends = topology.links()[*link];
+    std::optional<unsigned> by =
+        isMulticast ? switches.multicasting(ends) : switches.reducing(ends);
+    if (by)
+      for (unsigned limit : isMulticast ? switches.behind(*by, rank)
+                                        : switches.before(*by, rank))
+        through.insert(limit);
+  }
+  auto [it, isNew] = switched.try_emplace({through.begin(), through.end()},
+                                          traffic.switched.size() + 1);
+  if (isNew)
+    traffic.switched.push_back(it->first);
+  return it->second;
+}
+
+/// All copies of a multicast are one access, and so are all terms of a sum.
+LogicalResult TrafficBuilder::addSwitched(unsigned rank,
+                                          const Transfer &transfer,
+                                          Operation &op) {
+  std::vector<unsigned> others;
+  for (const SlotRange &read : transfer.reads)
+    if (read.rank != rank)
+      others.push_back(read.rank);
+  auto multicast = dyn_cast<MulticastOp>(op);
+  if (multicast && isCopyBeside(multicast))
+    return success();
+  for (auto next = multicast; next;) {
+    if (next.getOf() != rank)
+      others.push_back(next.getOf());
+    next = dyn_cast_or_null<MulticastOp>(next->getNextNode());
+    if (next && !isCopyBeside(next))
+      break;
+  }
+  Action action = actionOf(program, rank, transfer, chunkBytes);
+  action.kind = multicast ? Kind::Push : Kind::Pull;
+  if (others.empty()) // a switch of one rank
+    return op.emitOpError("reaches no other rank");
+  unsigned src = multicast ? rank : others.front();
+  FailureOr<unsigned> link = linkOf(src, multicast ? others.front() : rank, op);
+  if (failed(link))
+    return failure();
+  action.link = *link;
+  action.switched = switchedThrough(rank, bool(multicast), others);
+  actions().push_back(action);
+  return success();
+}
+
 LogicalResult TrafficBuilder::add(ChannelOp channel, Operation &op) {
   unsigned rank = getRank(channel);
   if (std::optional<Transfer> transfer = getTransfer(&op)) {
+    if (transfer->bySwitch)
+      return addSwitched(rank, *transfer, op);
     FailureOr<Action> action = linkedAction(rank, *transfer, op);
     if (succeeded(action))
       actions().push_back(*action);

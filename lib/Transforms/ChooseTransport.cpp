@@ -117,7 +117,8 @@ private:
     if (transport == TransportChoice::Auto)
       for (const auto &[link, use] : readUses(schedule, problem.topology))
         estimates[link] = estimate(use, problem.collective.chunks());
-    warnOfSwitches(schedule);
+    if (!inNetwork)
+      warnOfSwitches(schedule);
     SendCounts sends;
     for (StepOp step : schedule.getBody().getOps<StepOp>())
       for (auto send : step.getBody().getOps<SendOpInterface>())
@@ -139,8 +140,8 @@ private:
         if (auto by = send.getTransport(); by && isBySwitch(*by)) {
           schedule.emitWarning()
               << "moves chunks by " << stringifyTransport(*by)
-              << ", but programs send to each rank by itself: there is no code "
-                 "for what switches do";
+              << ", but the program sends to each rank by itself: in-network "
+                 "lets switches do it";
           return;
         }
   }
@@ -228,8 +229,8 @@ private:
     else if (std::optional<Transport> named = transportOf(transport))
       choice = {*named, "as the option says"};
     else if (std::optional<Transport> given = op.getTransport())
-      choice = isBySwitch(*given)
-                   ? Choice{Transport::Push, "since programs use no switches"}
+      choice = isBySwitch(*given) && !inNetwork
+                   ? Choice{Transport::Push, "since in-network is off"}
                    : Choice{*given, "as the schedule says"};
     op.setTransport(choice.transport);
     SCCL_LOG(chooseTransportLog,

@@ -47,6 +47,17 @@ public:
     return it->second;
   }
 
+  /// The same contributions, reduced in an order that nobody knows: another
+  /// expression with each call.
+  unsigned inUnknownOrder(unsigned expression) {
+    llvm::BitVector all = contributions(expression);
+    counts.push_back(all.count());
+    roundings.push_back(all.count() - 1);
+    sets.push_back(std::move(all));
+    operands.push_back({{expression, expression}, false, true});
+    return operands.size() - 1;
+  }
+
   /// The ranks that are in an expression.
   llvm::BitVector contributions(unsigned expression) const {
     if (expression >= numRanks)
@@ -64,10 +75,13 @@ public:
     return expression < numRanks ? 0 : roundings[expression - numRanks];
   }
 
-  /// "((0 1) 2)", or "(0 1 2)" if that is rounded once.
+  /// "((0 1) 2)", or "(0 1 2)" if that is rounded once; "{((0 1) 2)}" in an
+  /// order that nobody knows.
   std::string toString(unsigned expression) const {
     if (expression < numRanks)
       return std::to_string(expression);
+    if (operands[expression].isUnknown)
+      return "{" + toString(operands[expression].pair.first) + "}";
     return "(" + operandsOf(expression) + ")";
   }
 
@@ -75,6 +89,7 @@ private:
   struct Operands {
     std::pair<unsigned, unsigned> pair;
     bool isOpen;
+    bool isUnknown = false; ///< the order of the first one
   };
   /// "0 1" of what reduces.
   std::string operandsOf(unsigned expression) const {

@@ -8,9 +8,8 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "ScratchSlots.h"
-#include "sccl/ABI/AverageWord.h"
+#include "SlotUses.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
-#include "sccl/Analysis/SlotNumbering.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -22,115 +21,6 @@ namespace sccl::coll {
 #define GEN_PASS_DEF_FUSEREDUCTIONS
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
-
-namespace {
-/// Who reads and who writes the slots of a program.
-class SlotUses {
-public:
-  explicit SlotUses(ProgramOp program) : slots(program), uses(slots.size()) {
-    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
-      Operation *self = op;
-      unsigned step = op.getStep();
-      for (const SlotRange &read : op.getReads())
-        slots.forEach(read, [&](size_t slot) {
-          uses[slot].reader = ++uses[slot].readers == 1 ? self : nullptr;
-        });
-      slots.forEach(op.getWrite(), [&](size_t slot) {
-        uses[slot].writer = self;
-        uses[slot].step = step;
-      });
-    });
-  }
-
-  /// Tells that `op` is about to be erased, and `reader`, if there is one,
-  /// reads what it read. What it wrote, another op writes now, in the same step
-  /// or later.
-  void forget(TransferOpInterface op, Operation *reader = nullptr) {
-    Operation *self = op;
-    for (const SlotRange &read : op.getReads())
-      slots.forEach(read, [&](size_t slot) {
-        if (uses[slot].reader == self)
-          uses[slot].reader = reader;
-      });
-  }
-
-  /// The op that alone reads every slot of `range`. Nothing if there are
-  /// several, or it is gone.
-  Operation *onlyReader(const SlotRange &range) const {
-    Operation *reader = nullptr;
-    bool isOnly = true;
-    slots.forEach(range, [&](size_t slot) {
-      const Use &use = uses[slot];
-      isOnly = isOnly && use.readers == 1 && (!reader || use.reader == reader);
-      if (isOnly)
-        reader = use.reader;
-    });
-    return isOnly ? reader : nullptr;
-  }
-
-  /// True if `range` is of several sums, each formed by itself before `step`
-  /// and read once.
-  bool isOfSums(const SlotRange &range, unsigned step) const {
-    bool result = range.buffer == Buffer::Scratch && range.size() > 1;
-    slots.forEach(range, [&](size_t slot) {
-      const Use &use = uses[slot];
-      auto sum = dyn_cast_or_null<LocalReduceOp>(use.writer);
-      result = result && use.readers == 1 && use.step < step && sum &&
-               sum.getCount() == 1;
-    });
-    return result;
-  }
-
-  /// True if what is in `range` is there before `step` begins.
-  bool isBefore(const SlotRange &range, unsigned step) const {
-    bool result = true;
-    slots.forEach(range, [&](size_t slot) {
-      result = result && (!uses[slot].writer || uses[slot].step < step);
-    });
-    return result;
-  }
-
-  /// True if an average weighs what is in two ranges alike, see AverageWord.h.
-  bool weighAlike(const SlotRange &a, const SlotRange &b) {
-    for (unsigned i = 0; i < a.size(); ++i)
-      if (averageExponent(contributionsAt(a, i)) !=
-          averageExponent(contributionsAt(b, i)))
-        return false;
-    return true;
-  }
-
-private:
-  struct Use {
-    Operation *reader = nullptr; ///< if there is only one
-    Operation *writer = nullptr; ///< the last one
-    unsigned readers = 0;
-    unsigned step = 0;          ///< in which it is written
-    unsigned contributions = 0; ///< 0 if nobody has asked
-  };
-
-  /// The number of ranks that have contributed to what is in slot `i` of
-  /// `range`, where each slot is written once.
-  unsigned contributionsAt(const SlotRange &range, unsigned i) {
-    size_t slot = slots.number(range.rank, range.buffer, range[i]);
-    if (uses[slot].contributions != 0)
-      return uses[slot].contributions;
-    uses[slot].contributions = 1; // of inputs, and where there is a cycle
-    if (!uses[slot].writer)
-      return 1;
-    Transfer transfer = *getTransfer(uses[slot].writer);
-    const SlotRange &write = transfer.write;
-    unsigned place = 0, total = 0;
-    while (slots.number(write.rank, write.buffer, write[place]) != slot)
-      ++place;
-    for (const SlotRange &read : transfer.reads)
-      total += contributionsAt(read, place);
-    return uses[slot].contributions = total;
-  }
-
-  SlotNumbering slots;
-  std::vector<Use> uses; ///< by slot
-};
-} // namespace
 
 /// The distance of the terms of `first` and then those of `second`, if there is
 /// one, and all of them are in scratch.

@@ -15,6 +15,7 @@
 #include "mlir/IR/Threading.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace sccl;
@@ -57,6 +58,7 @@ struct ChannelPlan {
   uint32_t firstGroup = 0, endGroup = 0;
   /// Arrivals signalled in all, by rank.
   std::map<unsigned, unsigned> signalCounts = {};
+  std::set<unsigned> peers = {}; ///< others that it accesses, by a switch
   bool isLocal() { return op.getPeer() == rank; }
 };
 
@@ -143,6 +145,14 @@ static Block::iterator placeOfReady(ChannelPlan &plan) {
     auto transfer = dyn_cast<TransferOpInterface>(op);
     return transfer && (isGuarded(transfer.getWrite()) ||
                         llvm::any_of(transfer.getReads(), isGuarded));
+  });
+}
+
+/// The first transfer that accesses other ranks.
+static Block::iterator firstRemote(ChannelPlan &plan) {
+  return llvm::find_if(plan.op.getBody().front(), [](Operation &op) {
+    auto transfer = dyn_cast<TransferOpInterface>(op);
+    return transfer && transfer.isRemote();
   });
 }
 
@@ -297,6 +307,18 @@ private:
     for (auto [index, plan] : llvm::enumerate(plans))
       if (!plan.isLocal())
         channelsTo[plan.op.getPeer()].push_back(index);
+    for (FlaggedTransfer &transfer : transfers)
+      notePeers(plans[transfer.channel], transfer);
+  }
+  void notePeers(ChannelPlan &plan, FlaggedTransfer &transfer) {
+    auto note = [&](unsigned rank) {
+      if (rank != plan.rank && rank != plan.op.getPeer() &&
+          plan.peers.insert(rank).second)
+        channelsTo[rank].push_back(transfer.channel);
+    };
+    note(transfer.op.getWrite().rank);
+    for (const SlotRange &read : transfer.op.getReads())
+      note(read.rank);
   }
 
   void indexSignallers() {
@@ -312,14 +334,19 @@ private:
     if (plan.op.getBody().empty())
       builder.createBlock(&plan.op.getBody());
     Location loc = plan.op.getLoc();
-    if (!plan.isLocal()) {
+    if (plan.isLocal()) {
+      builder.setInsertionPointToStart(&plan.op.getBody().front());
+      std::set<unsigned> told;
+      for (uint32_t other : channelsTo[plan.rank])
+        if (told.insert(plans[other].rank).second)
+          SignalOp::create(builder, loc, Flag::Ready, plans[other].rank, 1);
+    } else {
       builder.setInsertionPoint(&plan.op.getBody().front(), placeOfReady(plan));
       WaitOp::create(builder, loc, Flag::Ready, plan.op.getPeer(), nullptr, 1);
-      return;
     }
-    builder.setInsertionPointToStart(&plan.op.getBody().front());
-    for (uint32_t other : channelsTo[plan.rank])
-      SignalOp::create(builder, loc, Flag::Ready, plans[other].rank, 1);
+    builder.setInsertionPoint(&plan.op.getBody().front(), firstRemote(plan));
+    for (unsigned peer : plan.peers)
+      WaitOp::create(builder, loc, Flag::Ready, peer, nullptr, 1);
   }
 
   void insert(ChannelPlan &plan) {

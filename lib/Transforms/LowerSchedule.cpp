@@ -11,6 +11,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "SwitchHint.h"
 #include "TransferPlan.h"
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
@@ -49,6 +50,12 @@ public:
 private:
   void createTransfer(const PlannedTransfer &transfer);
 
+  TransportAttr exportTransport(SendTransport transport) {
+    return TransportAttr::get(builder.getContext(),
+                              transport == SendTransport::Multicast
+                                  ? Transport::Multicast
+                                  : Transport::LoadReduce);
+  }
   IntegerAttr number(unsigned value) {
     if (value >= numbers.size())
       return builder.getI32IntegerAttr(value);
@@ -88,9 +95,11 @@ void ProgramWriter::createTransfer(const PlannedTransfer &t) {
     slots([&](auto... s) { GetOp::create(builder, loc, UnitAttr(), s...); });
   else
     slots([&](auto... s) {
-      PutOp::create(builder, loc,
-                    t.transport == SendTransport::DMA ? unit : UnitAttr(),
-                    s...);
+      auto put = PutOp::create(
+          builder, loc, t.transport == SendTransport::DMA ? unit : UnitAttr(),
+          s...);
+      if (isInNetwork(t.transport))
+        put->setDiscardableAttr(switchHint, exportTransport(t.transport));
     });
 }
 

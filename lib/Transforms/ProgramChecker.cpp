@@ -150,6 +150,8 @@ LogicalResult ProgramChecker::executeChunk(Operation *op,
     if (failed(readSlot(op, read, i, chunk, &read == &transfer.reads.back(),
                         result)))
       return failure();
+  if (transfer.bySwitch && transfer.reduces())
+    result.expression = expressions.inUnknownOrder(result.expression);
   if (transfer.reduces() &&
       failed(checkFinal(op, chunk, transfer.isFinal, result)))
     return failure();

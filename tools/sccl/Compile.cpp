@@ -133,7 +133,8 @@ bool driver::areForContents(const GivenOptions &given, mlir::ModuleOp module,
       &LoweringOptions::pieces,       &LoweringOptions::pieceDistance,
       &LoweringOptions::pieceRounds,  &LoweringOptions::transport,
       &LoweringOptions::links,        &LoweringOptions::throughScratch,
-      &LoweringOptions::doubleBuffer, &LoweringOptions::ll};
+      &LoweringOptions::doubleBuffer, &LoweringOptions::ll,
+      &LoweringOptions::inNetwork};
   for (const LoweringOptionRow *row : given) {
     bool isIdle = isLowered ? row->group != OptionGroup::Code
                             : llvm::is_contained(ofSchedules, row->member);
@@ -162,8 +163,8 @@ static std::optional<std::string> findMistake(const PlanRequest &plan) {
   for (const std::string &name : plan.variants)
     if (!findWay(name))
       return "unknown variant '" + name +
-             "', expected push, pull, scratch, eager, dma, ll or "
-             "single-scratch";
+             "', expected push, pull, scratch, eager, dma, ll, "
+             "single-scratch or in-network";
   std::optional<std::string> mistake = findTwice("--variant", plan.variants);
   if (!mistake)
     mistake = findTwice("--code-shape", plan.shapes);
@@ -205,9 +206,9 @@ static std::string findOptionOfOtherTargets() {
   if (option.empty())
     option = lowering.findGiven(OptionGroup::Shape);
   if (option.empty())
-    option = lowering.findAmong({&LoweringOptions::throughScratch,
-                                 &LoweringOptions::doubleBuffer,
-                                 &LoweringOptions::ll});
+    option = lowering.findAmong(
+        {&LoweringOptions::throughScratch, &LoweringOptions::doubleBuffer,
+         &LoweringOptions::ll, &LoweringOptions::inNetwork});
   if (option.empty())
     option = findGiven({std::addressof(variants)});
   if (!option.empty() && llvm::all_of(targets, isMessageTarget))

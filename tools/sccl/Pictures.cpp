@@ -15,9 +15,12 @@
 
 #include "sccl/Advice/MachineTiming.h"
 #include "sccl/Advice/TimeBound.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Baselines.h"
 #include "sccl/Pipelines/InputFile.h"
 #include "sccl/Report/Page.h"
+#include "sccl/Simulate/TimingOps.h"
 
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -50,10 +53,29 @@ CostModel MachineSpeeds::model() const {
 
 bool driver::isOf(const Placement &machine, llvm::StringRef subject,
                   const Topology &topology) {
-  if (fingerprint(machine.topology) == fingerprint(topology))
+  // What switches do is said by the subject: speeds are those of links.
+  Topology asked = machine.topology;
+  for (const Switch &added : topology.switches())
+    (void)asked.addSwitch(added);
+  if (fingerprint(asked) == fingerprint(topology))
     return true;
   fail("--machine=" + machine.name + " has another topology than " + subject);
   return false;
+}
+
+bool driver::setClocks(mlir::ModuleOp module, const MachineSpeeds &machine,
+                       llvm::StringRef subject) {
+  for (auto schedule : module.getOps<coll::ScheduleOp>()) {
+    auto topology =
+        mlir::SymbolTable::lookupNearestSymbolFrom<coll::TopologyOp>(
+            schedule, schedule.getTopologyAttr());
+    mlir::FailureOr<coll::Problem> problem = coll::importProblem(schedule);
+    if (failed(problem) || !isOf(machine.placement, subject, problem->topology))
+      return false;
+    if (topology && !coll::timingOf(topology, problem->topology))
+      coll::setTiming(topology, problem->topology, machine.fabric.timing);
+  }
+  return true;
 }
 
 bool driver::takeSpeeds(const MachineSpeeds &speeds,

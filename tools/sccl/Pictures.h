@@ -94,6 +94,13 @@ std::optional<MachineSpeeds> loadSpeeds(llvm::StringRef machine);
 /// --machine.
 bool isOf(const Placement &machine, llvm::StringRef subject,
           const Topology &topology);
+
+/// Lets the topologies of the schedules in `module`, of which `subject` is the
+/// file, have the clock of `machine`, by which lowering chooses thread blocks,
+/// as far as they have none. Prints an error and returns false if one is of
+/// another machine.
+bool setClocks(mlir::ModuleOp module, const MachineSpeeds &machine,
+               llvm::StringRef subject);
 /// Takes the bound and the model of `speeds`. Prints an error and returns false
 /// if `findings` are of another topology.
 bool takeSpeeds(const MachineSpeeds &speeds, ExplainedSchedules &findings);

@@ -416,6 +416,7 @@ static int simulateModule(mlir::ModuleOp module,
   std::optional<ScheduleCosts> costs = costsOf(module);
   Beside measured;
   if (!costs || !readBeside(measured) ||
+      (machine && !setClocks(module, *machine, input())) ||
       failed(runPasses(module, [&](mlir::OpPassManager &manager) {
         addLowering(manager, measured && measured->isOfMessages()
                                  ? messageLowering(lowering.get())

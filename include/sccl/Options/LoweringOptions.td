@@ -93,6 +93,10 @@ def Lowering_ll
                      "Send words of data and launch number in place of flags: "
                      "for small messages. Implies through-scratch and "
                      "double-buffer">;
+def Lowering_inNetwork
+    : LoweringOption<"inNetwork", "in-network", "bool", "false", "Program",
+                     "Let switches copy what goes to all their ranks, and reduce "
+                     "what comes from them, by way of scratch">;
 def Lowering_sumOrder
     : LoweringOption<"sumOrder", "order", "::sccl::SumOrder",
                      "::sccl::SumOrder::Same", "Program",
@@ -178,7 +182,7 @@ defvar Lowering_all = [
   Lowering_pieces, Lowering_pieceDistance, Lowering_pieceRounds,
   Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
   Lowering_beta, Lowering_explain, Lowering_steps, Lowering_throughScratch,
-  Lowering_doubleBuffer, Lowering_ll, Lowering_sumOrder,
+  Lowering_doubleBuffer, Lowering_ll, Lowering_inNetwork, Lowering_sumOrder,
   Lowering_oneRounding, Lowering_wire,
   Lowering_blocksPerLink, Lowering_smBudget, Lowering_element, Lowering_reduction,
   Lowering_codeShape, Lowering_blockSize, Lowering_virtualRanks,

@@ -85,6 +85,10 @@ struct Action {
 
   Kind kind;
   unsigned link = noLink;
+  /// Of what a switch copies or reduces: it takes from these limits, by their
+  /// number in Traffic::switched, from 1; 0: from those of `link`, which only
+  /// has its latency.
+  unsigned switched = 0;
   unsigned flag = 0;
   unsigned value = 0;
   double bytes = 0;
@@ -123,6 +127,7 @@ struct Traffic {
     unsigned spread = 1; ///< it has so many times `blocks`
   };
   std::vector<Channel> channels;
+  std::vector<std::vector<unsigned>> switched; ///< limits, ascending
   unsigned numFlags = 0;
   unsigned blocks = 1; ///< thread blocks
 };

@@ -194,7 +194,7 @@ def ChooseTransport : Pass<"coll-choose-transport", "::sccl::coll::ScheduleOp"> 
   }];
   let options = [
     Lowering_transport, Lowering_links, Lowering_bytes, Lowering_alpha,
-    Lowering_beta, Lowering_steps, Lowering_explain
+    Lowering_beta, Lowering_steps, Lowering_inNetwork, Lowering_explain
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
@@ -284,6 +284,39 @@ def FuseReductions : Pass<"coll-fuse-reductions", "::sccl::coll::ProgramOp"> {
     Option<"sumWidth", "sum-width", "unsigned", "1",
            "Keep and send partial sums in f32, of so many times the bytes of an "
            "element: 2 or 4">
+  ];
+  let dependentDialects = ["::sccl::coll::CollDialect"];
+}
+
+def UseSwitches : Pass<"coll-use-switches", "::sccl::coll::ProgramOp"> {
+  let summary = "Let switches copy and reduce";
+  let description = [{
+    In a program without signals, on a topology with a `coll.switch`:
+      - puts of the same chunks in one step, to all other ranks of a switch that
+        multicasts, become one `coll.multicast` (an op for each rank);
+      - a `coll.local_reduce` of what all other ranks of a switch that reduces have
+        put into scratch, and of a value of this rank, becomes a
+        `coll.load_reduce`.
+    Both go through scratch, the same slots on all ranks of the switch, which
+    come first: ranks copy there what is sent or reduced, and what has come to
+    where it belongs. Puts that nobody reads any more, and channels that are
+    empty then, go away. A rank uses the first switch that it is of.
+
+    The sums that a switch makes are in an order that nobody knows before, so
+    that contracts about it fail in `coll-check-program`, but for `same`, which
+    holds where one rank has the sum and the switch copies it.
+
+    Expects programs as `coll-fuse-reductions` leaves them, without LL words,
+    double-buffered or wide scratch, and without copy engines. `explain` prints
+    what was found, as a remark on each program.
+
+    Example: test/Transforms/use-switches.mlir.
+  }];
+  let options = [
+    Lowering_explain,
+    Option<"apart", "apart", "bool", "false",
+           "Let copies, sums and multicasts each have a channel of their own, "
+           "for pieces that follow each other">,
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }

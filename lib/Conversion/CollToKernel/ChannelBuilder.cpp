@@ -7,6 +7,8 @@
 
 #include "ChannelBuilder.h"
 
+#include "sccl/ABI/AverageWord.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -300,6 +302,48 @@ void ChannelBuilder::setShare(Location loc, BlockShare share) {
   mover = known;
 }
 
+/// Adds all repetitions of `transfer`, as few ops as can be.
+void ChannelBuilder::addRepeated(Location loc, const Transfer &transfer,
+                                 uint32_t average) {
+  // What repeats LL words on a GPU does so with one chunk.
+  auto isLL = [&](const SlotRange &range) {
+    return holdsLL(context.program, range);
+  };
+  bool hasLL = isLL(transfer.write) || llvm::any_of(transfer.reads, isLL);
+  bool isWhole = transfer.times == 1 || transfer.count == 1 || !hasLL ||
+                 !context.hasThreads;
+  bool repeats = repeatsAsOne(transfer);
+  if (repeats && isWhole)
+    addTransfer(loc, transfer, average);
+  else if (repeats && transfer.count < transfer.times)
+    for (unsigned i = 0; i < transfer.count; ++i)
+      addTransfer(loc, transfer.column(i), average);
+  else
+    for (unsigned i = 0; i < transfer.times; ++i)
+      addTransfer(loc, transfer.repetition(i), average);
+}
+
+/// What a switch sums up, as sums of two: an average brings the first to the
+/// scale of all and divides the last.
+static std::vector<WeighedTransfer> sumsOfTwo(const WeighedTransfer &whole) {
+  const Transfer &transfer = whole.transfer;
+  if (!transfer.bySwitch || transfer.reads.size() < 3)
+    return {whole};
+  std::vector<WeighedTransfer> sums;
+  for (size_t i = 1; i < transfer.reads.size(); ++i) {
+    bool isFirst = i == 1, isLast = i + 1 == transfer.reads.size();
+    WeighedTransfer sum = whole;
+    sum.transfer.reads = {isFirst ? transfer.reads[0] : transfer.write,
+                          transfer.reads[i]};
+    if (!isFirst)
+      sum.average &= ~(AverageWord::shiftMask << AverageWord::leftBit);
+    if (!isLast)
+      sum.average &= ~AverageWord::divisorMask;
+    sums.push_back(std::move(sum));
+  }
+  return sums;
+}
+
 void ChannelBuilder::add(Operation *op, BlockShare share) {
   if (context.traced)
     source = channelOf(op);
@@ -312,22 +356,7 @@ void ChannelBuilder::add(Operation *op, BlockShare share) {
     return;
   flushFlags();
   setShare(op->getLoc(), share);
-  for (const auto &[part, average] : context.averages.split(op, *transfer)) {
-    // What repeats LL words on a GPU does so with one chunk.
-    auto isLL = [&](const SlotRange &range) {
-      return holdsLL(context.program, range);
-    };
-    bool hasLL = isLL(part.write) || llvm::any_of(part.reads, isLL);
-    bool isWhole =
-        part.times == 1 || part.count == 1 || !hasLL || !context.hasThreads;
-    bool repeats = repeatsAsOne(part);
-    if (repeats && isWhole)
-      addTransfer(op->getLoc(), part, average);
-    else if (repeats && part.count < part.times)
-      for (unsigned i = 0; i < part.count; ++i)
-        addTransfer(op->getLoc(), part.column(i), average);
-    else
-      for (unsigned i = 0; i < part.times; ++i)
-        addTransfer(op->getLoc(), part.repetition(i), average);
-  }
+  for (const WeighedTransfer &part : context.averages.split(op, *transfer))
+    for (const auto &[sum, average] : sumsOfTwo(part))
+      addRepeated(op->getLoc(), sum, average);
 }

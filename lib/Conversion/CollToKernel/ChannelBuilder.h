@@ -68,6 +68,8 @@ private:
   bool repeatsAsOne(const Transfer &transfer) const;
   void joinBefore(mlir::Location loc, const Transfer &transfer);
   void setShare(mlir::Location loc, BlockShare share);
+  void addRepeated(mlir::Location loc, const coll::Transfer &transfer,
+                   uint32_t average);
   void addTransfer(mlir::Location loc, const Transfer &transfer,
                    uint32_t average);
   std::vector<FlagOffset> wordsOf(const FlagId &flag, bool isSignal) const;

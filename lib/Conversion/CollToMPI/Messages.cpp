@@ -203,7 +203,14 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
                 {transfer.reads[0].buffer, transfer.reads[0].slot}, write.rank,
                 dst);
   SmallVector<Slots, 2> sources;
-  for (const SlotRange &read : transfer.reads) {
+  SmallVector<SlotRange, 2> reads = transfer.reads;
+  // What has come from others is at one distance; a switch adds up in any
+  // order.
+  if (transfer.bySwitch)
+    std::stable_partition(
+        reads.begin(), reads.end(),
+        [&](const SlotRange &read) { return read.rank == executor; });
+  for (const SlotRange &read : reads) {
     Slots source = {read.buffer, read.slot};
     if (read.rank != executor) {
       Slots here = spare(executor, transfer.count);

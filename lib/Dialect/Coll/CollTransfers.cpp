@@ -133,6 +133,35 @@ void GetReduceOp::setPlaces(const Transfer &other) {
 }
 bool GetReduceOp::isRemote() { return isRemoteOp<GetReduceOp>(); }
 
+SmallVector<SlotRange, 2> MulticastOp::getReads() {
+  return {{rankAt(*this, false), getSrcBuffer(), getSrcSlot(), getCount(),
+           getTimes(), getSrcStride()}};
+}
+SlotRange MulticastOp::getWrite() {
+  return {getOf(),    getDstBuffer(), getDstSlot(),
+          getCount(), getTimes(),     getDstStride()};
+}
+void MulticastOp::setPlaces(const Transfer &other) {
+  setPlacesOf(*this, other);
+}
+bool MulticastOp::isRemote() { return true; }
+
+SmallVector<SlotRange, 2> LoadReduceOp::getReads() {
+  SmallVector<SlotRange, 2> reads;
+  for (int32_t rank : getOf())
+    reads.push_back({unsigned(rank), getSrcBuffer(), getSrcSlot(), getCount(),
+                     getTimes(), getSrcStride()});
+  return reads;
+}
+SlotRange LoadReduceOp::getWrite() {
+  return {rankAt(*this, false), getDstBuffer(), getDstSlot(),
+          getCount(),           getTimes(),     getDstStride()};
+}
+void LoadReduceOp::setPlaces(const Transfer &other) {
+  setPlacesOf(*this, other);
+}
+bool LoadReduceOp::isRemote() { return true; }
+
 bool coll::isDMA(Operation *op) {
   auto transfer = dyn_cast<TransferOpInterface>(op);
   return transfer && transfer.usesCopyEngine();

@@ -62,6 +62,7 @@ struct Transfer {
   bool isFinal = false; ///< of a reduction, see coll.local_reduce
   unsigned times = 1;
   unsigned chunkStride = 0;
+  bool bySwitch = false; ///< coll.multicast or coll.load_reduce
 
   bool reduces() const { return reads.size() > 1; }
   unsigned size() const { return count * times; }
