@@ -104,6 +104,8 @@ json::Value writeProgram(const ProgramEntry &program) {
                       {"transfersAtOnce", program.transfersAtOnce}};
   if (program.stepsTouchPeers)
     object["stepsTouchPeers"] = true;
+  if (!program.switchGroups.empty())
+    object["switchGroups"] = json::Array(program.switchGroups);
   if (program.source)
     object["source"] = json::Object{{"blob", program.source->blob},
                                     {"schedule", program.source->schedule},

@@ -331,6 +331,25 @@ TEST(Plan, ChecksConditions) {
             "the plan is broken: a list by rank or step has another length");
 }
 
+TEST(Plan, ChecksGroupsAtSwitches) {
+  const std::string prefix = "the manifest is broken: ";
+  auto errorOf = [](std::vector<unsigned> groups) {
+    return errorWith([&](Plan &plan) {
+      plan.manifest.programs[0].switchGroups = std::move(groups);
+    });
+  };
+  EXPECT_EQ(errorOf({0, 0}), "");
+  EXPECT_EQ(errorOf({1, 1}), "");
+  EXPECT_EQ(errorOf({0}), prefix + "'switchGroups' is no list of 2 numbers");
+  EXPECT_EQ(errorOf({0, 1}), prefix + "group 0 of 'switchGroups' has one rank, "
+                                      "expected two and more");
+  EXPECT_EQ(errorOf({0, 2}),
+            prefix + "an entry of 'switchGroups' is no number of a group");
+  Plan plan = makePlan();
+  plan.manifest.programs[0].switchGroups = {0, 0};
+  EXPECT_EQ(readPlan(*serialize(plan))->manifest, plan.manifest);
+}
+
 TEST(Plan, ChecksWhereCopiesGo) {
   const std::string prefix = "the part of rank 1 is broken: ";
   auto changed = [](auto change) {
