@@ -90,7 +90,7 @@ Status CommPlan::fillTables(const Flight &flight, const DirectKey &key,
   if (peers)
     return {};
   std::vector<PeerEntry> entries;
-  for (uint64_t piece = 0; piece < key.pieces; ++piece)
+  for (uint64_t piece = 0; piece < key.pieces; ++piece) {
     for (unsigned other = 0; other < numRanks; ++other) {
       PeerEntry &made = entries.emplace_back(tables.of(key.program)[other]);
       locate(flight, key, other, made);
@@ -98,6 +98,9 @@ Status CommPlan::fillTables(const Flight &flight, const DirectKey &key,
         if (*address)
           *address = static_cast<char *>(*address) + piece * key.pieceBytes;
     }
+    const PeerEntry *table = tables.of(key.program);
+    entries.insert(entries.end(), table + numRanks, table + tables.size());
+  }
   return tables.keep(*group.device, key, entries, peers);
 }
 
@@ -190,7 +193,7 @@ Status CommPlan::enqueue(Flight &flight) {
         !status.ok())
       return status;
     if (route.peersUseBuffers)
-      peers += numRanks;
+      peers += tables.size();
   }
   return group.poison();
 }

@@ -19,6 +19,7 @@ struct PlanHello {
   PlanHash plan;
   uint64_t maxPiece;
   int smBudget;
+  bool isAtSwitch;
   DeviceHandle memory;
   Outcome outcome;
 };
@@ -116,6 +117,8 @@ Status CommPlan::prepare() {
   if (group.isStreamOrdered())
     if (Status status = dropCopies(*plan, programs); !status.ok())
       return status;
+  if (Status status = chooseSwitch(); !status.ok())
+    return status;
   if (group.together)
     if (Status status = group.together->load(*plan, programs); !status.ok())
       return status;
@@ -137,8 +140,11 @@ Status CommPlan::prepare() {
     layouts.emplace_back(manifest, programs, other, maxPiece,
                          group.isStreamOrdered());
   memory.resize(numRanks);
-  if (Status status = group.device->allocate(
-          std::max<uint64_t>(layouts[rank].bytes, 1), memory[rank]);
+  uint64_t bytes = std::max<uint64_t>(layouts[rank].bytes, 1);
+  if (Status status = isAtSwitch()
+                          ? group.device->allocateForSwitch(
+                                bytes, switchRanks.size(), memory[rank])
+                          : group.device->allocate(bytes, memory[rank]);
       !status.ok())
     return status;
   fillGaps();
@@ -188,6 +194,7 @@ Status CommPlan::connect() {
   if (status.ok()) {
     hello.maxPiece = maxPiece;
     hello.smBudget = group.config.smBudget;
+    hello.isAtSwitch = isAtSwitch();
     hello.memory = memory[rank]->handle();
   }
   Gathered<PlanHello> hellos(numRanks);
@@ -200,6 +207,8 @@ Status CommPlan::connect() {
     return status;
   status = group.bootstrap.agree(attempt([&] { return join(hellos); }));
   memory[rank]->seal();
+  if (status.ok() && isAtSwitch())
+    status = bindAtSwitch();
   if (!status.ok())
     return status;
   return hasCopies() ? group.probeProcesses() : Status();
@@ -237,6 +246,14 @@ Status CommPlan::findFetches() {
 /// Maps the memory of the others.
 Status CommPlan::join(const Gathered<PlanHello> &hellos) {
   for (unsigned other = 0; other < numRanks; ++other) {
+    // Which explains other differences.
+    if (hellos[other].isAtSwitch != isAtSwitch()) {
+      unsigned with = isAtSwitch() ? rank : other;
+      return {scclErrorMismatch,
+              "rank " + std::to_string(with) +
+                  " has multicast through a switch for this plan, and rank " +
+                  std::to_string(rank + other - with) + " has none"};
+    }
     if (hellos[other].maxPiece != maxPiece)
       return {scclErrorMismatch, "rank " + std::to_string(other) +
                                      " has other scratchBytes than rank " +
@@ -257,6 +274,11 @@ Status CommPlan::join(const Gathered<PlanHello> &hellos) {
       return {scclErrorInternal, "the memory of rank " + std::to_string(other) +
                                      " is smaller than it should be"};
   }
+  return isAtSwitch() ? Status() : finish();
+}
+
+/// The rest, when all memory is where it will be.
+Status CommPlan::finish() {
   if (Status status = group.takeLanes(
           group.isStreamOrdered() ? programs.size() : 0, firstLane);
       !status.ok())
@@ -267,7 +289,9 @@ Status CommPlan::join(const Gathered<PlanHello> &hellos) {
   foreign.resize(numRanks);
   choices.resolve(manifest, programs, group.device->target(),
                   group.isOneProcess);
-  if (Status status = tables.create(group, programs.size(), layouts, memory);
+  if (Status status =
+          tables.create(group, programs.size(), layouts, memory,
+                        switchMemory ? switchMemory->data() : nullptr);
       !status.ok())
     return status;
   return placeRankTables();

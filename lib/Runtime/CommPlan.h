@@ -94,6 +94,11 @@ private:
   uint64_t fitPiece() const;
   void fillGaps() const;
   bool hasCopies() const;
+  Status finish();
+  // At a switch.
+  Status chooseSwitch();
+  Status bindAtSwitch();
+  bool isAtSwitch() const { return !switchRanks.empty(); }
   Status findFetches();
 
   // Checks.
@@ -164,6 +169,8 @@ private:
   uint64_t maxPiece = 0; ///< bytes of a segment that own buffers can hold
   std::vector<std::unique_ptr<DeviceBuffer>> memory; ///< by rank
   std::vector<MemoryLayout> layouts;                 ///< by rank
+  std::vector<unsigned> switchRanks;                 ///< of this rank's group
+  std::unique_ptr<SwitchMemory> switchMemory;        ///< null without a group
   PeerTables tables;
   std::vector<Call> calls;
   /// By rank, in the table of direct launches: bit 0 for an input, bit 1 for

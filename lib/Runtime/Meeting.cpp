@@ -103,6 +103,7 @@ bool CommPlan::locateBuffers(const Flight &flight) {
     reachable &= address != nullptr;
     return address;
   };
+  std::copy(own + numRanks, own + tables.size(), table + numRanks);
   bool inputs = true, outputs = true;
   for (unsigned other = 0; other < numRanks; ++other) {
     const Call &call = calls[other];

@@ -12,14 +12,14 @@
 
 using namespace sccl;
 
-Status
-PeerTables::create(Group &group, unsigned programs,
-                   const std::vector<MemoryLayout> &layouts,
-                   const std::vector<std::unique_ptr<DeviceBuffer>> &memory) {
+Status PeerTables::create(
+    Group &group, unsigned programs, const std::vector<MemoryLayout> &layouts,
+    const std::vector<std::unique_ptr<DeviceBuffer>> &memory, char *atSwitch) {
   numRanks = memory.size();
+  numEntries = numRanks + (atSwitch ? 1 : 0);
   numPrograms = programs;
-  entries.resize((2 * programs + 1) * numRanks);
-  for (unsigned slot = 0; slot < programs; ++slot)
+  entries.resize((2 * programs + 1) * numEntries);
+  for (unsigned slot = 0; slot < programs; ++slot) {
     for (unsigned rank = 0; rank < numRanks; ++rank) {
       const MemoryLayout &layout = layouts[rank];
       char *base = memory[rank]->data();
@@ -31,13 +31,21 @@ PeerTables::create(Group &group, unsigned programs,
                                    base + between.scratch,
                                    base + between.control};
     }
+    if (!atSwitch)
+      continue;
+    // Scratch is at the same offsets on all ranks.
+    const MemoryLayout &layout = layouts.front();
+    of(slot)[numRanks].scratch = atSwitch + layout.scratches[slot];
+    of(separator(slot))[numRanks].scratch =
+        atSwitch + layout.separators[slot].scratch;
+  }
   if (group.device->isSynchronous())
     return {};
   // Functions read their table in every operation: it has to be near.
   uint64_t bytes = entries.size() * sizeof(PeerEntry);
   if (Status status = group.device->allocate(bytes, deviceTables); !status.ok())
     return status;
-  uploaded.resize(numRanks);
+  uploaded.resize(numEntries);
   return group.copyAndSettle(deviceTables->data(), entries.data(), bytes);
 }
 
@@ -45,12 +53,12 @@ PeerEntry *PeerTables::onDevice(unsigned slot) const {
   const PeerEntry *tables =
       deviceTables ? reinterpret_cast<const PeerEntry *>(deviceTables->data())
                    : entries.data();
-  return const_cast<PeerEntry *>(tables) + slot * numRanks;
+  return const_cast<PeerEntry *>(tables) + slot * numEntries;
 }
 
 Status PeerTables::upload(Device &device, void *stream) {
   const PeerEntry *table = of(direct());
-  uint64_t bytes = numRanks * sizeof(PeerEntry);
+  uint64_t bytes = numEntries * sizeof(PeerEntry);
   if (!deviceTables || std::memcmp(uploaded.data(), table, bytes) == 0)
     return {};
   std::memcpy(uploaded.data(), table, bytes);

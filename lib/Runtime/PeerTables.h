@@ -33,14 +33,19 @@ struct DirectKey {
 class PeerTables {
 public:
   /// Fills in the tables for own buffers, and brings them to the device.
+  /// `atSwitch` is what `memory` begins with at the switch of the group, or
+  /// null.
   Status create(Group &group, unsigned numPrograms,
                 const std::vector<MemoryLayout> &layouts,
-                const std::vector<std::unique_ptr<DeviceBuffer>> &memory);
+                const std::vector<std::unique_ptr<DeviceBuffer>> &memory,
+                char *atSwitch);
 
+  /// Entries of a table: one for each rank, and one for a switch.
+  size_t size() const { return numEntries; }
   /// The table for own buffers of program number `slot`.
-  PeerEntry *of(unsigned slot) { return entries.data() + slot * numRanks; }
+  PeerEntry *of(unsigned slot) { return entries.data() + slot * numEntries; }
   const PeerEntry *of(unsigned slot) const {
-    return entries.data() + slot * numRanks;
+    return entries.data() + slot * numEntries;
   }
   unsigned separator(unsigned slot) const { return numPrograms + 1 + slot; }
   /// The number of the table of direct launches.
@@ -69,7 +74,7 @@ private:
   };
   Status reserve(Device &device, size_t count, PeerEntry *&place);
 
-  size_t numRanks = 0;
+  size_t numRanks = 0, numEntries = 0;
   unsigned numPrograms = 0;
   std::vector<PeerEntry> entries;
   /// A copy in memory of the device, if that has its own, and what was last

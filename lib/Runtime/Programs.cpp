@@ -230,6 +230,35 @@ Status sccl::loadMessageCode(const LoadedPlan &plan, unsigned rank,
   return {};
 }
 
+/// Bytes of scratch for a rank; at a switch, for the one that has most.
+static uint64_t scratchOf(const LoadedProgram &program, unsigned rank,
+                          uint64_t segment) {
+  uint64_t most = program.scratchBytes(rank, segment);
+  if (program.isAtSwitch())
+    for (unsigned other = 0; other < program.info->ranks.size(); ++other)
+      most = std::max(most, program.scratchBytes(other, segment));
+  return most;
+}
+
+/// Places scratch of the programs that are at a switch, or of the others.
+static void placeScratch(MemoryLayout &layout,
+                         const std::vector<LoadedProgram> &programs,
+                         unsigned rank, uint64_t pieceBytes, bool areAtSwitch,
+                         llvm::function_ref<uint64_t(uint64_t)> place) {
+  uint64_t shared = 0;
+  for (const LoadedProgram &program : programs)
+    if (program.info->announcesReady && program.isAtSwitch() == areAtSwitch)
+      shared = std::max(shared, scratchOf(program, rank, pieceBytes));
+  uint64_t scratch = place(shared);
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (programs[i].isAtSwitch() == areAtSwitch)
+      layout.scratches[i] =
+          programs[i].info->announcesReady
+              ? scratch
+              : place(scratchOf(programs[i], rank,
+                                programs[i].mostOf(pieceBytes)));
+}
+
 MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
                            const std::vector<LoadedProgram> &programs,
                            unsigned rank, uint64_t pieceBytes,
@@ -248,28 +277,33 @@ MemoryLayout::MemoryLayout(const plan::Manifest &manifest,
   auto bytesOf = [](uint64_t segments, uint64_t segment) {
     return llvm::SaturatingMultiply(segments, segment);
   };
-  uint64_t shared = 0;
+  scratches.resize(programs.size());
+  separators.resize(programs.size());
+  auto hasSeparator = [&](const LoadedProgram &program) {
+    return isEnqueued && !program.info->announcesReady;
+  };
+  placeScratch(*this, programs, rank, pieceBytes, true, place);
+  for (size_t i = 0; i < programs.size(); ++i)
+    if (programs[i].isAtSwitch() && hasSeparator(programs[i]))
+      separators[i].scratch =
+          place(scratchOf(programs[i], rank, programs[i].separatorBytes()));
+  atSwitch = end;
   bool stagesInput = buffers.inputSegments > 1;
-  for (const LoadedProgram &program : programs) {
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const LoadedProgram &program = programs[i];
     controls.push_back(place(program.info->ranks[rank].controlBytes));
     stagesInput |= program.info->peersReadInput;
-    Separator &separator = separators.emplace_back();
-    if (program.info->announcesReady)
-      shared = std::max(shared, program.scratchBytes(rank, pieceBytes));
-    if (!isEnqueued || program.info->announcesReady)
+    Separator &separator = separators[i];
+    if (!hasSeparator(program))
       continue;
     uint64_t segment = program.separatorBytes();
     separator.input = place(bytesOf(buffers.inputSegments, segment));
     separator.output = place(bytesOf(buffers.outputSegments, segment));
-    separator.scratch = place(program.scratchBytes(rank, segment));
+    if (!program.isAtSwitch())
+      separator.scratch = place(program.scratchBytes(rank, segment));
     separator.control = place(program.info->ranks[rank].controlBytes);
   }
-  uint64_t scratch = place(shared);
-  for (const LoadedProgram &program : programs)
-    scratches.push_back(
-        program.info->announcesReady
-            ? scratch
-            : place(program.scratchBytes(rank, program.mostOf(pieceBytes))));
+  placeScratch(*this, programs, rank, pieceBytes, false, place);
   input = place(stagesInput ? bytesOf(buffers.inputSegments, pieceBytes) : 0);
   output = place(bytesOf(buffers.outputSegments, pieceBytes));
   bytes = end;

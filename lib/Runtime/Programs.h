@@ -66,6 +66,8 @@ struct LoadedProgram {
   uint64_t mostOf(uint64_t piece) const {
     return info->announcesReady ? piece : std::min(piece, largestSegment);
   }
+  /// True if transfers pass a switch.
+  bool isAtSwitch() const { return !info->switchGroups.empty(); }
   /// True if ranks access the buffers that others pass to the function.
   bool touchesPeers() const {
     return info->peersReadInput || info->peersTouchOutput;
@@ -111,6 +113,9 @@ std::string listReductions(const plan::Manifest &manifest);
 /// segment that fits. If they are more than 64 bits count, `bytes` is nearly
 /// UINT64_MAX, which nobody has, and the rest means nothing.
 struct MemoryLayout {
+  /// Bytes from the beginning that are alike on all ranks: scratch of programs
+  /// whose transfers pass a switch.
+  uint64_t atSwitch = 0;
   std::vector<uint64_t> controls;  ///< by program
   std::vector<uint64_t> scratches; ///< by program
   uint64_t input, output, bytes;

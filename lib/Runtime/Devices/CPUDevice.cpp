@@ -103,7 +103,25 @@ void Patience::rest(std::chrono::nanoseconds waited) {
 
 DeviceBuffer::~DeviceBuffer() = default;
 DeviceFunction::~DeviceFunction() = default;
+SwitchMemory::~SwitchMemory() = default;
+
 Device::~Device() = default;
+
+static Status noSwitch() {
+  return {scclErrorUnsupported, "the device has no multicast through a switch"};
+}
+Status Device::checkSwitch() const { return noSwitch(); }
+Status Device::allocateForSwitch(uint64_t, unsigned,
+                                 std::unique_ptr<DeviceBuffer> &) {
+  return noSwitch();
+}
+Status Device::makeSwitch(uint64_t, unsigned, std::unique_ptr<SwitchMemory> &) {
+  return noSwitch();
+}
+Status Device::joinSwitch(const DeviceHandle &,
+                          std::unique_ptr<SwitchMemory> &) {
+  return noSwitch();
+}
 
 Status Device::readFrom(const ProcessId &, uint64_t, void *, uint64_t, bool &) {
   return {scclErrorUnsupported, "the device reads no memory of processes"};

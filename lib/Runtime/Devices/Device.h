@@ -49,6 +49,21 @@ public:
   virtual void detach(uint64_t, uint64_t) {}
 };
 
+/// What the ranks of a group have at their switch. Unbound with this object.
+class SwitchMemory {
+public:
+  virtual ~SwitchMemory();
+  /// What another rank needs to join; valid until `seal`, of who has made it.
+  virtual DeviceHandle handle() const = 0;
+  /// All ranks have joined.
+  virtual void seal() = 0;
+  /// All ranks have joined: what is written at the switch goes to `memory`,
+  /// too, from its beginning on. Of this rank's `allocateForSwitch`.
+  virtual Status bind(const DeviceBuffer &memory) = 0;
+  /// Its address for functions, once all ranks have bound their memory.
+  virtual char *data() const = 0;
+};
+
 /// A function of a loaded image. The code goes with this object.
 class DeviceFunction {
 public:
@@ -86,6 +101,17 @@ public:
                           std::unique_ptr<DeviceBuffer> &buffer) = 0;
   virtual Status import(const DeviceHandle &handle,
                         std::unique_ptr<DeviceBuffer> &buffer) = 0;
+  /// Why functions cannot access memory through a switch; success if they can.
+  virtual Status checkSwitch() const;
+  /// As `allocate`, for what `ranks` ranks bind at a switch.
+  virtual Status allocateForSwitch(uint64_t bytes, unsigned ranks,
+                                   std::unique_ptr<DeviceBuffer> &buffer);
+  /// Has a group of `ranks` ranks share `bytes` bytes at a switch; this one is
+  /// the first to join.
+  virtual Status makeSwitch(uint64_t bytes, unsigned ranks,
+                            std::unique_ptr<SwitchMemory> &memory);
+  virtual Status joinSwitch(const DeviceHandle &handle,
+                            std::unique_ptr<SwitchMemory> &memory);
   /// Makes memory of the host accessible to functions; `mapped` is its address
   /// there. Lasts until the device is destroyed. Pages of the memory must not
   /// be mapped twice.

@@ -61,11 +61,50 @@ CurrentContext::~CurrentContext() {
     driver.setDevice.function(before);
 }
 
+Status GPUMemory::map(uint64_t bytes) {
+  const GPUDriver &driver = context->driver;
+  uint64_t place = 0;
+  if (Status status = driver.call(driver.reserveAddress, &place, size_t(bytes),
+                                  size_t(0), uint64_t(0), 0ull);
+      !status.ok())
+    return status;
+  if (Status status = driver.call(driver.mapMemory, place, size_t(bytes),
+                                  size_t(0), number, 0ull);
+      !status.ok()) {
+    driver.freeAddress.function(place, bytes);
+    return status;
+  }
+  address = reinterpret_cast<void *>(place);
+  mappedBytes = bytes;
+  return share(context->device);
+}
+
+Status GPUMemory::share(int device) const {
+  // CUmemAccessDesc
+  struct {
+    int kind = 1; ///< a device
+    int device;
+    int access = 3; ///< reads and writes
+  } rights;
+  rights.device = device;
+  return context->driver.call(context->driver.setAccess, uint64_t(address),
+                              size_t(mappedBytes),
+                              static_cast<const void *>(&rights), size_t(1));
+}
+
 GPUMemory::~GPUMemory() {
-  if (!address)
+  if (!address && number == 0)
     return;
   CurrentContext current(*context);
   const GPUDriver &driver = context->driver;
+  if (number != 0) {
+    if (address) {
+      driver.unmapMemory.function(uint64_t(address), mappedBytes);
+      driver.freeAddress.function(uint64_t(address), mappedBytes);
+    }
+    driver.releaseMemory.function(number);
+    return;
+  }
   if (isImported)
     driver.closeMemory.function(address);
   else

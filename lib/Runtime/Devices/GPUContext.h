@@ -55,6 +55,16 @@ struct GPUMemory {
   std::shared_ptr<GPUContext> context;
   void *address = nullptr;
   bool isImported = false;
+  /// Of memory that was made apart from its address: its number, 0 if it was
+  /// not, and the bytes that are mapped.
+  uint64_t number = 0;
+  uint64_t mappedBytes = 0;
+
+  /// Gives the memory with that number an address, for kernels of `context`,
+  /// which is the current one.
+  Status map(uint64_t bytes);
+  /// Has kernels of another device access it.
+  Status share(int device) const;
   ~GPUMemory();
 };
 

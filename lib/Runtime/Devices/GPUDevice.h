@@ -57,6 +57,13 @@ public:
                   std::unique_ptr<DeviceBuffer> &buffer) override;
   Status import(const DeviceHandle &handle,
                 std::unique_ptr<DeviceBuffer> &buffer) override;
+  Status checkSwitch() const override;
+  Status allocateForSwitch(uint64_t bytes, unsigned ranks,
+                           std::unique_ptr<DeviceBuffer> &buffer) override;
+  Status makeSwitch(uint64_t bytes, unsigned ranks,
+                    std::unique_ptr<SwitchMemory> &memory) override;
+  Status joinSwitch(const DeviceHandle &handle,
+                    std::unique_ptr<SwitchMemory> &memory) override;
   Status mapHostMemory(void *memory, uint64_t bytes, void **mapped) override;
   Status load(llvm::StringRef image, const std::string &symbol,
               const Grid &grid,
@@ -86,6 +93,7 @@ public:
 private:
   Status readArch();
   Status getMemory(uint64_t bytes, void **memory);
+  Status clear(void *memory, uint64_t bytes);
   Status enablePeer(int index);
   Status loadImage(const std::string &image, void **module);
   Status loadShared(const std::string &image,

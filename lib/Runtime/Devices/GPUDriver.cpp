@@ -30,6 +30,7 @@ public:
 
   void findCommon();
   void findPaired();
+  void findSwitches();
   void findErrors() {
     find(driver.describeError, "cuGetErrorString", nullptr);
     driver.errorText = reinterpret_cast<const char *(*)(int)>(
@@ -110,6 +111,30 @@ void Loader::findPaired() {
   find(d.enablePeerDevice, nullptr, "hipDeviceEnablePeerAccess");
 }
 
+/// Drivers before CUDA 12.1 lack some, and do for all else.
+void Loader::findSwitches() {
+  GPUDriver &d = driver;
+  const char *before = missing;
+  missing = nullptr;
+  find(d.createMemory, "cuMemCreate", nullptr);
+  find(d.releaseMemory, "cuMemRelease", nullptr);
+  find(d.memoryGranularity, "cuMemGetAllocationGranularity", nullptr);
+  find(d.reserveAddress, "cuMemAddressReserve", nullptr);
+  find(d.freeAddress, "cuMemAddressFree", nullptr);
+  find(d.mapMemory, "cuMemMap", nullptr);
+  find(d.unmapMemory, "cuMemUnmap", nullptr);
+  find(d.setAccess, "cuMemSetAccess", nullptr);
+  find(d.exportDescriptor, "cuMemExportToShareableHandle", nullptr);
+  find(d.importDescriptor, "cuMemImportFromShareableHandle", nullptr);
+  find(d.createSwitch, "cuMulticastCreate", nullptr);
+  find(d.switchGranularity, "cuMulticastGetGranularity", nullptr);
+  find(d.addToSwitch, "cuMulticastAddDevice", nullptr);
+  find(d.bindAtSwitch, "cuMulticastBindMem", nullptr);
+  find(d.unbindAtSwitch, "cuMulticastUnbind", nullptr);
+  d.hasSwitches = isCUDA && !missing;
+  missing = before;
+}
+
 Status GPUDriver::error(const char *call, int code) const {
   const char *text = nullptr;
   if (describeError)
@@ -155,6 +180,7 @@ static Status load(scclDeviceKind kind, GPUDriver &driver) {
   loader.findCommon();
   loader.findPaired();
   loader.findErrors();
+  loader.findSwitches();
   Status status;
   if (loader.missing)
     status = {scclErrorUnsupported, std::string("the ") + driver.vendor +

@@ -93,6 +93,27 @@ struct GPUDriver {
   DriverCall<void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
              unsigned, void *, void **>
       launch;
+  // Of CUDA, all or none: memory that has no address by itself, as a number,
+  // and switches, which are such numbers, too.
+  DriverCall<uint64_t *, size_t, const void *, unsigned long long> createMemory;
+  DriverCall<uint64_t> releaseMemory;
+  DriverCall<size_t *, const void *, int> memoryGranularity;
+  DriverCall<uint64_t *, size_t, size_t, uint64_t, unsigned long long>
+      reserveAddress;
+  DriverCall<uint64_t, size_t> freeAddress;
+  DriverCall<uint64_t, size_t, size_t, uint64_t, unsigned long long> mapMemory;
+  DriverCall<uint64_t, size_t> unmapMemory;
+  DriverCall<uint64_t, size_t, const void *, size_t> setAccess;
+  DriverCall<void *, uint64_t, int, unsigned long long> exportDescriptor;
+  DriverCall<uint64_t *, void *, int> importDescriptor;
+  DriverCall<uint64_t *, const void *> createSwitch;
+  DriverCall<size_t *, const void *, int> switchGranularity;
+  DriverCall<uint64_t, int> addToSwitch;
+  DriverCall<uint64_t, size_t, uint64_t, size_t, size_t, unsigned long long>
+      bindAtSwitch;
+  DriverCall<uint64_t, int, size_t, size_t> unbindAtSwitch;
+  bool hasSwitches = false;
+
   DriverCall<int, const char **> describeError; ///< CUDA
   const char *(*errorText)(int) = nullptr;      ///< HIP
 

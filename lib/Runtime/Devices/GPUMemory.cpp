@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUDevice.h"
+#include "GPUSwitch.h"
 
 #include "Runtime/SharedMemory.h"
 
@@ -25,6 +26,8 @@ struct GPUHandle {
   int32_t index;     ///< of the device, in the owner's process
   int32_t ipcResult; ///< 0 if `ipc` is valid
   IpcMemory ipc;
+  int32_t descriptor;   ///< in place of `ipc`, if `mappedBytes` is not 0
+  uint64_t mappedBytes; ///< of memory that was made for a switch
 };
 static_assert(sizeof(GPUHandle) <= sizeof(DeviceHandle::bytes));
 
@@ -40,11 +43,17 @@ public:
     return result;
   }
 
-private:
+  void seal() override { offered.withdraw(); }
+
   std::shared_ptr<GPUMemory> memory;
   GPUHandle about;
+  OfferedDescriptor offered; ///< of memory that was made for a switch
 };
 } // namespace
+
+uint64_t sccl::numberOf(const DeviceBuffer &buffer) {
+  return static_cast<const GPUBuffer &>(buffer).memory->number;
+}
 
 /// Memory of this process by address. Ranks that are threads share it, so that
 /// it lasts until the last of them lets go.
@@ -92,13 +101,7 @@ Status GPUDevice::allocate(uint64_t bytes,
   memory->context = context;
   if (Status status = getMemory(whole, &memory->address); !status.ok())
     return status;
-  if (Status status =
-          driver.call(driver.fill, memory->address,
-                      static_cast<unsigned char>(0), size_t(whole), sideStream);
-      !status.ok())
-    return status;
-  if (Status status = driver.call(driver.waitForStream, sideStream);
-      !status.ok())
+  if (Status status = clear(memory->address, whole); !status.ok())
     return status;
   GPUHandle about = {};
   if (Status status = ProcessId::find(getpid(), about.owner); !status.ok())
@@ -110,6 +113,61 @@ Status GPUDevice::allocate(uint64_t bytes,
   about.ipcResult = driver.exportMemory.function(&about.ipc, memory->address);
   shareInProcess(memory);
   buffer = std::make_unique<GPUBuffer>(std::move(memory), about);
+  return {};
+}
+
+Status GPUDevice::clear(void *memory, uint64_t bytes) {
+  if (Status status =
+          driver.call(driver.fill, memory, static_cast<unsigned char>(0),
+                      size_t(bytes), sideStream);
+      !status.ok())
+    return status;
+  return driver.call(driver.waitForStream, sideStream);
+}
+
+Status GPUDevice::allocateForSwitch(uint64_t bytes, unsigned ranks,
+                                    std::unique_ptr<DeviceBuffer> &buffer) {
+  CurrentContext current(*context);
+  if (!current.status().ok())
+    return current.status();
+  RelaxedCapture relaxed(driver);
+  uint64_t whole = bytes;
+  if (Status status = roundForSwitch(driver, ranks, whole); !status.ok())
+    return status;
+  PhysicalMemory kind;
+  kind.device = context->device;
+  size_t granule = 0;
+  if (Status status =
+          driver.call(driver.memoryGranularity, &granule,
+                      static_cast<const void *>(&kind), /*minimum=*/0);
+      !status.ok())
+    return status;
+  granule = std::max<size_t>(granule, 1);
+  whole = (whole + granule - 1) / granule * granule;
+  auto memory = std::make_shared<GPUMemory>();
+  memory->context = context;
+  if (Status status =
+          driver.call(driver.createMemory, &memory->number, size_t(whole),
+                      static_cast<const void *>(&kind), 0ull);
+      !status.ok())
+    return status;
+  if (Status status = memory->map(whole); !status.ok())
+    return status;
+  if (Status status = clear(memory->address, whole); !status.ok())
+    return status;
+  GPUHandle about = {};
+  if (Status status = ProcessId::find(getpid(), about.owner); !status.ok())
+    return status;
+  about.address = uint64_t(memory->address);
+  about.bytes = bytes;
+  about.index = context->index;
+  about.mappedBytes = whole;
+  auto made = std::make_unique<GPUBuffer>(memory, about);
+  if (Status status = made->offered.offer(driver, memory->number); !status.ok())
+    return status;
+  made->about.descriptor = made->offered.number();
+  shareInProcess(memory);
+  buffer = std::move(made);
   return {};
 }
 
@@ -157,7 +215,22 @@ Status GPUDevice::import(const DeviceHandle &handle,
     std::shared_ptr<GPUMemory> memory = findInProcess(about.address);
     if (!memory)
       return {scclErrorInternal, "memory of a rank of this process is gone"};
-    if (Status status = enablePeer(about.index); !status.ok())
+    if (Status status = about.mappedBytes != 0 ? memory->share(context->device)
+                                               : enablePeer(about.index);
+        !status.ok())
+      return status;
+    buffer = std::make_unique<GPUBuffer>(std::move(memory), about);
+    return {};
+  }
+  auto memory = std::make_shared<GPUMemory>();
+  memory->context = context;
+  memory->isImported = true;
+  if (about.mappedBytes != 0) {
+    if (Status status =
+            takeMemory(driver, about.owner, about.descriptor, memory->number);
+        !status.ok())
+      return status;
+    if (Status status = memory->map(about.mappedBytes); !status.ok())
       return status;
     buffer = std::make_unique<GPUBuffer>(std::move(memory), about);
     return {};
@@ -167,9 +240,6 @@ Status GPUDevice::import(const DeviceHandle &handle,
     return {cause.code(),
             "a rank cannot share memory with processes: " + cause.message()};
   }
-  auto memory = std::make_shared<GPUMemory>();
-  memory->context = context;
-  memory->isImported = true;
   constexpr unsigned enablePeerAccess = 1;
   if (Status status = driver.call(driver.importMemory, &memory->address,
                                   about.ipc, enablePeerAccess);

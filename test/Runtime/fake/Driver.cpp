@@ -54,8 +54,13 @@ EXPORT unsigned scclFakeLive() {
                 s.streams.size() + s.events.size();
   for (const Context &context : s.contexts)
     live += context.users;
+#ifndef SCCL_FAKE_HIP
+  live += liveObjects();
+#endif
   return live;
 }
+/// The table of peers of the last launch on a device.
+EXPORT uintptr_t scclFakePeers(int device) { return state().tables[device]; }
 
 //===----------------------------------------------------------------------===//
 // Devices
@@ -75,8 +80,8 @@ EXPORT int NAME(cuDeviceGet, hipDeviceGet)(int *device, int index) {
   *device = index;
   return index < setting("SCCL_FAKE_DEVICES", 2) ? 0 : invalidDevice;
 }
-EXPORT int NAME(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value,
-                                                             int which, int) {
+EXPORT int NAME(cuDeviceGetAttribute,
+                hipDeviceGetAttribute)(int *value, int which, int device) {
   COUNTED(cuDeviceGetAttribute, hipDeviceGetAttribute);
   if (which == (isCUDA ? 16 : 63))
     *value = setting("SCCL_FAKE_SMS", 8);
@@ -86,6 +91,10 @@ EXPORT int NAME(cuDeviceGetAttribute, hipDeviceGetAttribute)(int *value,
     *value = 0;
   else if (isCUDA && (which == 75 || which == 76))
     *value = which == 75 ? 9 : 0;
+#ifndef SCCL_FAKE_HIP
+  else if (which == 132)
+    *value = hasSwitch(device);
+#endif
   else if (!isCUDA && which == 10017)
     *value = setting("SCCL_FAKE_CLOCK", 100000);
   else

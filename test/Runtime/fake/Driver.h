@@ -154,8 +154,9 @@ struct State {
   /// The null streams of devices, in this process.
   int nullOwner = 0;
   Stream *nulls[16] = {};
-  std::atomic<unsigned> captures = 0; ///< under way
-  std::atomic<unsigned> grid = 0;     ///< blocks of the last launch
+  std::atomic<unsigned> captures = 0;     ///< under way
+  std::atomic<unsigned> grid = 0;         ///< blocks of the last launch
+  std::atomic<uintptr_t> tables[16] = {}; ///< of peers, of the last launches
   std::set<std::pair<int, int>> peers;
   Context contexts[16];
 };
@@ -188,6 +189,10 @@ inline int enter(const std::string &name) {
 inline thread_local std::deque<Context *> contextStack;
 
 int currentDevice();
+
+/// Of memory without addresses, and of switches (CUDA).
+unsigned liveObjects();
+bool hasSwitch(int device);
 
 /// Has code of `library` tell what it does, if it can.
 void listen(void *library);
