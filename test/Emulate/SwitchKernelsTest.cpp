@@ -292,6 +292,90 @@ TEST(SwitchKernels, areRight) {
   EXPECT_GT(elements, 1000000u);
 }
 
+/// The all_reduce of three ranks, in two steps by their switch.
+static constexpr const char *twoSteps = R"(
+coll.topology @box ranks = 3 {
+  coll.link 0 -> 1 bandwidth = 1
+  coll.link 0 -> 2 bandwidth = 1
+  coll.link 1 -> 0 bandwidth = 1
+  coll.link 1 -> 2 bandwidth = 1
+  coll.link 2 -> 0 bandwidth = 1
+  coll.link 2 -> 1 bandwidth = 1
+  coll.switch [0, 1, 2] multicast reduces
+}
+coll.schedule @two_steps of all_reduce on @box chunks = 3 {
+  coll.step rounds = 1 {
+    coll.reduce 1 over 0 -> 1 by load_reduce
+    coll.reduce 2 over 0 -> 2 by load_reduce
+    coll.reduce 0 over 1 -> 0 by load_reduce
+    coll.reduce 2 over 1 -> 2 by load_reduce
+    coll.reduce 0 over 2 -> 0 by load_reduce
+    coll.reduce 1 over 2 -> 1 by load_reduce
+  }
+  coll.step rounds = 1 {
+    coll.send 0 over 0 -> 1 by multicast
+    coll.send 0 over 0 -> 2 by multicast
+    coll.send 1 over 1 -> 0 by multicast
+    coll.send 1 over 1 -> 2 by multicast
+    coll.send 2 over 2 -> 0 by multicast
+    coll.send 2 over 2 -> 1 by multicast
+  }
+}
+)";
+
+/// The plan of one program, by switches, for the type and reduction that
+/// `options` name.
+static std::optional<Compiled> compileTwoSteps(LoweringOptions options) {
+  registerPipelinePasses();
+  mlir::DialectRegistry registry;
+  registerPipelineDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(twoSteps, &context);
+  options.inNetwork = true;
+  PlanRequest request;
+  request.targets = {"sm_90"};
+  request.asText = true;
+  request.elements = {options.element};
+  request.reductions = {options.reduction};
+  request.blocks = {options.blocksPerLink};
+  request.shapes = {options.codeShape};
+  request.lowering = options;
+  PlanBuilder builder(std::move(request));
+  if (!module || failed(builder.addAsGiven(*module)))
+    return std::nullopt;
+  plan::Plan plan = builder.finish();
+  Result<Collective> collective = collectiveOf(plan.manifest);
+  return Compiled{std::move(plan), std::move(*collective)};
+}
+
+TEST(SwitchKernels, comeFromSchedules) {
+  for (unsigned blocks : {1, 2})
+    for (CodeShapeChoice shape :
+         {CodeShapeChoice::Unrolled, CodeShapeChoice::Table})
+      for (const char *name : {"f32", "i32", "bf16"}) {
+        ElementType type = *findElementType(name);
+        LoweringOptions options;
+        options.element = type.id;
+        options.blocksPerLink = blocks;
+        options.codeShape = shape;
+        options.blockSize = 64;
+        std::optional<Compiled> compiled = compileTwoSteps(options);
+        ASSERT_TRUE(compiled);
+        EXPECT_EQ(compiled->plan.manifest.programs.back().switchGroups,
+                  std::vector<unsigned>(3, 0));
+        const std::string &text = compiled->text();
+        EXPECT_NE(text.find("multimem.ld_reduce"), std::string::npos);
+        EXPECT_NE(text.find("multimem.st"), std::string::npos);
+        Result<emulate::Code> code = emulate::Code::parse(text);
+        ASSERT_TRUE(code) << code.error();
+        Executed executed =
+            execute(*compiled, *code,
+                    requestFor(*compiled, blocks, type, Reduction::Sum));
+        EXPECT_TRUE(executed.isRight()) << executed.str();
+        EXPECT_GT(executed.elements, 0u);
+      }
+}
+
 /// `text` without its fence number `number`; empty if it has none.
 static std::string withoutFence(std::string text, unsigned number) {
   const std::string fence = "fence.proxy.alias;";

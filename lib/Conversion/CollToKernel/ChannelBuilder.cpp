@@ -184,14 +184,13 @@ void ChannelBuilder::flushFlags() {
   forgetAccesses();
 }
 
-Value ChannelBuilder::buffer(Location loc, const SlotRange &range) {
-  Value &known = buffers[{range.rank, unsigned(range.buffer)}];
-  auto kind = collk::BufferKind(range.buffer);
-  if (!known && range.rank == rank)
-    known = collk::OwnOp::create(builder, loc, kind);
+Value ChannelBuilder::buffer(Location loc, unsigned owner, Buffer kind) {
+  Value &known = buffers[{owner, unsigned(kind)}];
+  if (!known && owner == rank)
+    known = collk::OwnOp::create(builder, loc, collk::BufferKind(kind));
   else if (!known)
-    known =
-        collk::PeerOp::create(builder, loc, constant(loc, range.rank), kind);
+    known = collk::PeerOp::create(builder, loc, constant(loc, owner),
+                                  collk::BufferKind(kind));
   return known;
 }
 
@@ -207,6 +206,22 @@ Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
     width = program.getSumWidth();
     type = collk::WideSlotType::get(builder.getContext(), width);
   }
+  return makeSlot(loc, range, type, width,
+                  buffer(loc, range.rank, range.buffer));
+}
+
+/// The place of `range`, in scratch, for all ranks of the group: it is where
+/// this rank has it.
+Value ChannelBuilder::slotAtSwitch(Location loc, SlotRange range) {
+  range.rank = rank;
+  return makeSlot(loc, range, collk::SwitchSlotType::get(builder.getContext()),
+                  /*width=*/1, buffer(loc, context.ranks.size(), range.buffer));
+}
+
+Value ChannelBuilder::makeSlot(Location loc, const SlotRange &range, Type type,
+                               unsigned width, Value buffer) {
+  ProgramOp program = context.program;
+  RankOp owner = context.ranks[range.rank];
   unsigned segment = 0, segmentStep = 0, odd = 0;
   unsigned chunk = range.slot, chunkStep = width * range.stride;
   if (range.buffer == Buffer::Scratch) { // one long segment
@@ -222,9 +237,9 @@ Value ChannelBuilder::slot(Location loc, const SlotRange &range) {
   }
   bool isRepeated = range.times != 1;
   return collk::SlotOp::create(
-      builder, loc, type, buffer(loc, range), constant(loc, segment),
-      constant(loc, chunk), numberIf(odd != 0, loc, odd),
-      odd != 0 ? launch : Value(), numberIf(isRepeated, loc, segmentStep),
+      builder, loc, type, buffer, constant(loc, segment), constant(loc, chunk),
+      numberIf(odd != 0, loc, odd), odd != 0 ? launch : Value(),
+      numberIf(isRepeated, loc, segmentStep),
       numberIf(isRepeated, loc, chunkStep));
 }
 
@@ -232,15 +247,19 @@ Value ChannelBuilder::numberIf(bool condition, Location loc, int64_t value) {
   return condition ? constant(loc, value) : Value();
 }
 
-/// Lets the threads join if they may be in each other's way.
-void ChannelBuilder::joinBefore(Location loc, const Transfer &transfer) {
+/// Lets the threads join if they may be in each other's way in `transfers`,
+/// which are one access.
+void ChannelBuilder::joinBefore(Location loc, ArrayRef<Transfer> transfers) {
   bool conflicts = llvm::any_of(views, [&](const Accesses &accesses) {
-    return accesses.conflictWith(transfer);
+    return llvm::any_of(transfers, [&](const Transfer &transfer) {
+      return accesses.conflictWith(transfer);
+    });
   });
   if (conflicts)
     join(loc);
   for (Accesses &accesses : views)
-    accesses.add(transfer);
+    for (const Transfer &transfer : transfers)
+      accesses.add(transfer);
 }
 
 void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer,
@@ -277,7 +296,7 @@ void ChannelBuilder::addTransfer(Location loc, const Transfer &transfer,
 /// True if one row can be all repetitions of `transfer`: it adds no more than
 /// one term, and threads need not join between them.
 bool ChannelBuilder::repeatsAsOne(const Transfer &transfer) const {
-  if (transfer.times > 1 && transfer.reads.size() > 2)
+  if (transfer.times > 1 && transfer.reads.size() > 2 && !transfer.bySwitch)
     return false;
   return llvm::none_of(views, [&](const Accesses &accesses) {
     return accesses.conflictsWithItself(transfer);
@@ -344,6 +363,59 @@ static std::vector<WeighedTransfer> sumsOfTwo(const WeighedTransfer &whole) {
   return sums;
 }
 
+/// True if `op` is a multicast, and differs from `before` only in a rank that
+/// is further: to a switch they are one access.
+static bool goesOnFrom(Operation *before, Operation *op) {
+  auto first = dyn_cast_or_null<MulticastOp>(before);
+  auto second = dyn_cast_or_null<MulticastOp>(op);
+  if (!first || !second || first.getOf() >= second.getOf())
+    return false;
+  Transfer one = *getTransfer(first), other = *getTransfer(second);
+  other.write.rank = one.write.rank;
+  return one.chunk == other.chunk && one.step == other.step &&
+         one.chunkStride == other.chunkStride && one.reads == other.reads &&
+         one.write == other.write;
+}
+
+/// Adds an access to a switch, at the first of the ops that stand for it.
+void ChannelBuilder::addSwitched(Operation *op, const Transfer &transfer) {
+  if (goesOnFrom(op->getPrevNode(), op))
+    return;
+  SmallVector<Transfer> all = {transfer};
+  for (Operation *last = op; goesOnFrom(last, last->getNextNode());) {
+    last = last->getNextNode();
+    all.push_back(*getTransfer(last));
+  }
+  if (llvm::all_of(all, [&](auto &each) { return repeatsAsOne(each); }))
+    return addAtSwitch(op->getLoc(), all);
+  for (unsigned i = 0; i < transfer.times; ++i)
+    addAtSwitch(op->getLoc(), llvm::map_to_vector(all, [&](auto &each) {
+                  return each.repetition(i);
+                }));
+}
+
+/// Adds `transfers`, one access.
+void ChannelBuilder::addAtSwitch(Location loc, ArrayRef<Transfer> transfers) {
+  joinBefore(loc, transfers);
+  const Transfer &transfer = transfers.front();
+  if (context.traced)
+    markTransfer(loc, transfer);
+  const SlotRange &read = transfer.reads[0], &write = transfer.write;
+  bool fetches = transfer.reduces();
+  Value from = fetches ? slotAtSwitch(loc, read) : slot(loc, read);
+  Value to = fetches ? slot(loc, write) : slotAtSwitch(loc, write);
+  Value count = constant(loc, transfer.count);
+  Value position =
+      constant(loc, transfer.chunk % context.collective.chunksPerSegment());
+  Value times = numberIf(transfer.times != 1, loc, transfer.times);
+  if (fetches)
+    collk::LoadReduceOp::create(builder, loc, from, to, count, position, times,
+                                mover, launch);
+  else
+    collk::CopyOp::create(builder, loc, from, to, count, position, times, mover,
+                          launch);
+}
+
 void ChannelBuilder::add(Operation *op, BlockShare share) {
   if (context.traced)
     source = channelOf(op);
@@ -356,6 +428,8 @@ void ChannelBuilder::add(Operation *op, BlockShare share) {
     return;
   flushFlags();
   setShare(op->getLoc(), share);
+  if (transfer->bySwitch && context.hasThreads)
+    return addSwitched(op, *transfer);
   for (const WeighedTransfer &part : context.averages.split(op, *transfer))
     for (const auto &[sum, average] : sumsOfTwo(part))
       addRepeated(op->getLoc(), sum, average);

@@ -62,16 +62,21 @@ public:
 
 private:
   mlir::Value constant(mlir::Location loc, int64_t value);
-  mlir::Value buffer(mlir::Location loc, const SlotRange &range);
+  mlir::Value buffer(mlir::Location loc, unsigned owner, Buffer kind);
   mlir::Value slot(mlir::Location loc, const SlotRange &range);
+  mlir::Value slotAtSwitch(mlir::Location loc, SlotRange range);
+  mlir::Value makeSlot(mlir::Location loc, const SlotRange &range,
+                       mlir::Type type, unsigned width, mlir::Value buffer);
   mlir::Value numberIf(bool condition, mlir::Location loc, int64_t value);
   bool repeatsAsOne(const Transfer &transfer) const;
-  void joinBefore(mlir::Location loc, const Transfer &transfer);
+  void joinBefore(mlir::Location loc, llvm::ArrayRef<Transfer> transfers);
   void setShare(mlir::Location loc, BlockShare share);
   void addRepeated(mlir::Location loc, const coll::Transfer &transfer,
                    uint32_t average);
   void addTransfer(mlir::Location loc, const Transfer &transfer,
                    uint32_t average);
+  void addSwitched(mlir::Operation *op, const Transfer &transfer);
+  void addAtSwitch(mlir::Location loc, llvm::ArrayRef<Transfer> transfers);
   std::vector<FlagOffset> wordsOf(const FlagId &flag, bool isSignal) const;
   void addFlag(mlir::Operation *op, bool isSignal, const FlagId &flag,
                unsigned value);

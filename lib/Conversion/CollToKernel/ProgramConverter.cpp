@@ -49,7 +49,7 @@ ProgramConverter::make(ProgramOp program, const Collective &collective,
     return failure();
   std::unique_ptr<ProgramConverter> converter(new ProgramConverter(
       program, collective, std::move(*averages), host, traced));
-  if (host && failed(converter->orderForHost()))
+  if (failed(host ? converter->orderForHost() : converter->checkSwitches()))
     return failure();
   return converter;
 }
@@ -84,6 +84,45 @@ LogicalResult ProgramConverter::orderForHost() {
       order[getRank(channel)][part[channel]].push_back(op);
     return WalkResult::advance();
   });
+}
+
+/// Fails if a switch would reach other places of scratch than ops say: it
+/// reaches all ranks of a group at the same offset, in plain memory.
+LogicalResult ProgramConverter::checkSwitches() {
+  using Place = std::tuple<unsigned, unsigned, bool>;
+  auto placeOf = [&](const SlotRange &range) -> Place {
+    RankOp owner = context.ranks[range.rank];
+    return {scratchChunks(program, owner, range.slot),
+            context.oddChunks[range.rank],
+            !holdsLL(program, range) && !isWide(owner, range)};
+  };
+  WalkResult result = program.walk([&](TransferOpInterface op) {
+    std::optional<Transfer> transfer = getTransfer(op);
+    if (!transfer || !transfer->bySwitch)
+      return WalkResult::advance();
+    SmallVector<SlotRange> ranges = {transfer->write};
+    if (transfer->reduces())
+      ranges.assign(transfer->reads.begin(), transfer->reads.end());
+    SlotRange own = ranges.front();
+    own.rank = getRank(op->getParentOfType<ChannelOp>());
+    for (const SlotRange &range : ranges)
+      if (placeOf(range) != placeOf(own) || !std::get<2>(placeOf(own))) {
+        op.emitOpError() << "is for a switch, which does not reach the slots "
+                            "of rank "
+                         << range.rank
+                         << " at the place in plain scratch of this one";
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  ArrayRef<unsigned> groups = theInfo.switchGroups;
+  for (auto [rank, group] : llvm::enumerate(groups))
+    if (llvm::count(groups, group) == 1)
+      return program.emitOpError()
+             << "goes through switches, but rank " << rank << " is behind none";
+  return success();
 }
 
 /// What each channel of a kernel of `rank` executes.

@@ -45,6 +45,7 @@ private:
                    AverageWords averages, bool host, bool traced);
 
   llvm::LogicalResult orderForHost();
+  llvm::LogicalResult checkSwitches();
   std::vector<Parts> partsOf(RankOp rank);
   uint64_t countSlots() const;
 

@@ -10,8 +10,12 @@
 #include "sccl/Analysis/Program.h"
 #include "sccl/Analysis/WordGroups.h"
 #include "sccl/Model/Collective.h"
+#include "sccl/Model/DisjointSets.h"
 
 #include "llvm/ADT/StringExtras.h"
+
+#include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace sccl;
@@ -117,6 +121,27 @@ static bool announcesReady(ProgramOp program, const ProgramInfo &info) {
       .wasInterrupted();
 }
 
+/// See ProgramInfo::switchGroups: ranks that an op names are of one group.
+static std::vector<unsigned> switchGroupsOf(ProgramOp program,
+                                            unsigned numRanks) {
+  DisjointSets sets(numRanks);
+  bool hasSwitches = false;
+  program.walk([&](TransferOpInterface op) {
+    std::optional<Transfer> transfer = getTransfer(op);
+    if (!transfer || !transfer->bySwitch)
+      return;
+    hasSwitches = true;
+    for (const SlotRange &read : transfer->reads)
+      sets.join(transfer->write.rank, read.rank);
+  });
+  std::vector<unsigned> groups;
+  std::map<unsigned, unsigned> numbers; // by the lowest rank
+  for (unsigned rank = 0; hasSwitches && rank < numRanks; ++rank)
+    groups.push_back(
+        numbers.try_emplace(sets.first(rank), numbers.size()).first->second);
+  return groups;
+}
+
 ProgramInfo sccl::describeProgram(ProgramOp program,
                                   const Collective &collective,
                                   const FlagTable &flags) {
@@ -147,5 +172,6 @@ ProgramInfo sccl::describeProgram(ProgramOp program,
             .controlBytes();
     info.ranks.push_back(needs);
   }
+  info.switchGroups = switchGroupsOf(program, ranks.size());
   return info;
 }

@@ -201,10 +201,6 @@ struct ConvertCollToNCCLDevicePass
 
   LogicalResult lower(collk::ProgramOp kernels, collk::Boxes boxes,
                       const Collective &collective, const ProgramInfo &info) {
-    FailureOr<collk::Crossings> crossings =
-        collk::Crossings::make(kernels, boxes);
-    if (failed(crossings))
-      return failure();
     HelperOptions options;
     options.target = HelperTarget::NVVM;
     options.blockSize = blockSize;
@@ -213,6 +209,10 @@ struct ConvertCollToNCCLDevicePass
                                 collk::reductionsOf({}, element, {}, reduction,
                                                     /*convertsHalves=*/true),
                                 options)))
+      return failure();
+    FailureOr<collk::Crossings> crossings =
+        collk::Crossings::make(kernels, boxes);
+    if (failed(crossings))
       return failure();
     NcclProgram program = {};
     program.version = ncclProgramVersion;
