@@ -131,7 +131,7 @@ MANIFEST = fields(
         peersReadInput=flag, peersTouchOutput=flag, inPlace=flag, announcesReady=flag, chunksMoved=number(0, 1 << 40),
         largestTransfer=number(0, 1 << 40),
         transfersAtOnce=number(1, 64),
-        steps=number(0, 4096), stepsTouchPeers_=true,
+        steps=number(0, 4096), stepsTouchPeers_=true, switchGroups_=some(number(0, RANKS - 1), 1, RANKS),
         source_=fields(blob=number(0, ENTRIES), schedule=text, way=number(0, 1 << 20))), 1),
     rankTables=number(0, 1 << 10),
     kernels=some(fields(

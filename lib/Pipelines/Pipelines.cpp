@@ -71,8 +71,7 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
                                   .unweighted = contract.isUnweighted(),
                                   .sumWidth = contract.sumWidth}));
   if (options.inNetwork)
-    programs.addPass(coll::createUseSwitches(
-        {.explain = options.explain, .apart = options.pieces > 1}));
+    programs.addPass(coll::createUseSwitches({.explain = options.explain}));
   programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
   if (steps) {
     programs.addPass(coll::createInsertStepBarriers());

@@ -70,13 +70,13 @@ LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
   kernel.target = messageTarget;
   kernel.symbols = {tableFunction};
   kernel.rankTables = addTables(messageTables(*ranks, collective));
-  if (failed(addKernel(kernels, options, kernel)))
+  if (failed(addKernel(kernels, options, allSets(), kernel)))
     return failure();
   kernel.blockSize = options.blockSize;
   for (const std::string &target : request.targets) {
     kernel.target = target;
     if (isMessageTarget(target) && !isCPUTarget(target) &&
-        failed(addKernel(kernels, options, kernel)))
+        failed(addKernel(kernels, options, allSets(), kernel)))
       return failure();
   }
   return success();

@@ -319,110 +319,17 @@ void PlanBuilder::dropProgram() {
     manifest.kernels.pop_back();
 }
 
-/// The number of a set of tables, which is stored once.
-unsigned PlanBuilder::addTables(const plan::RankTableSet &tables) {
-  auto known = llvm::find(result.rankTables, tables);
-  unsigned number = known - result.rankTables.begin();
-  if (known == result.rankTables.end())
-    result.rankTables.push_back(tables);
-  result.manifest.rankTables = result.rankTables.size();
-  return number;
-}
-
-/// Notes how the functions of `kernel` are called and what they read.
-LogicalResult PlanBuilder::addSymbols(LoweredProgram &program,
-                                      const LoweringOptions &options,
-                                      plan::KernelInfo &kernel) {
-  plan::Manifest &manifest = result.manifest;
-  bool isHost = findHostTarget(kernel.target).has_value();
-  FailureOr<Kernels *> kernels =
-      program.kernels(isHost && request.instrument != Instrument::Channels);
-  if (failed(kernels))
-    return failure();
-  const plan::RankTableSet &tables = (*kernels)->tables;
-  std::string symbol = symbolOf(manifest.schedules[number].name);
-  if (tables.empty()) {
-    for (unsigned rank = 0; rank < manifest.ranks; ++rank)
-      kernel.symbols.push_back(symbol + "_rank" + std::to_string(rank));
-    if (!(*kernels)->traceTables.empty())
-      kernel.rankTables = addTables((*kernels)->traceTables);
-  } else {
-    symbol = tableFunction;
-    kernel.symbols = {symbol};
-    kernel.rankTables = addTables(tables);
-  }
-  if (!isHost && options.virtualRanks)
-    kernel.virtualSymbol = symbol + virtualSuffix;
-  return success();
-}
-
-LogicalResult PlanBuilder::addKernels(LoweredProgram &program,
-                                      const LoweringOptions &options) {
-  const plan::Manifest &manifest = result.manifest;
-  for (const std::string &target : request.targets) {
-    if (isMessageTarget(target))
-      continue;
-    plan::KernelInfo kernel;
-    kernel.program = manifest.programs.size() - 1;
-    std::optional<std::string> cpu = findHostTarget(target);
-    kernel.target = cpu.value_or(target);
-    kernel.blockSize = cpu ? 1 : options.blockSize;
-    if (cpu && options.blocksPerLink != blocksToBuild().front())
-      continue;
-    if (failed(addSymbols(program, options, kernel)))
-      return failure();
-    if (failed(addKernel(program, options, kernel)))
-      return failure();
-  }
-  return success();
-}
-
-/// Compiles once for all types and reductions, and notes each of them.
-LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
-                                     const LoweringOptions &options,
-                                     plan::KernelInfo kernel) {
-  ReductionSet set;
-  if (result.manifest.combining)
-    set = {request.elements, request.reductions};
-  if (request.watch)
-    request.watch(result.manifest.schedules[number].name + ", " +
-                  result.manifest.programs.back().variant + ", for " +
-                  kernel.target);
-  FailureOr<std::string> code =
-      compiler->compile(program, options, set, kernel);
-  if (failed(code))
-    return failure();
-  // The same code is stored once, whoever needs it.
-  auto known = llvm::find(result.blobs, *code);
-  kernel.blob = known - result.blobs.begin();
-  if (known == result.blobs.end())
-    result.blobs.push_back(std::move(*code));
-  std::vector<plan::KernelInfo> &kernels = result.manifest.kernels;
-  if (!result.manifest.combining)
-    kernels.push_back(kernel);
-  for (Element element : set.elements)
-    for (Reduction reduction : set.reductions) {
-      kernel.element = optionText(element);
-      kernel.reduction = optionText(reduction);
-      kernels.push_back(kernel);
-    }
-  return success();
-}
-
 /// The program that stands for a schedule until somebody measures; the model
 /// knows no difference. Where values are combined, it is better to fetch what a
 /// peer has than to have it written here (docs/Rationale/Plan.md).
 static unsigned standIn(const plan::Manifest &manifest, unsigned schedule) {
-  std::optional<unsigned> first;
-  for (auto [index, program] : llvm::enumerate(manifest.programs)) {
-    if (program.schedule != schedule)
-      continue;
-    if (manifest.combining && program.variant == "pull")
-      return index;
-    if (!first)
-      first = index;
-  }
-  return *first;
+  // That of switches is there because it was asked for.
+  for (const char *name : {"in-network", manifest.combining ? "pull" : "", ""})
+    for (auto [index, program] : llvm::enumerate(manifest.programs))
+      if (program.schedule == schedule &&
+          (*name == 0 || program.variant == name))
+        return index;
+  llvm_unreachable("a schedule without a program");
 }
 
 SumOrder PlanBuilder::commonOrder() const {

@@ -7,6 +7,8 @@
 
 #include "sccl/Plan/PlanBuilder.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include "sccl/ABI/MessageTable.h"
 
 #include <algorithm>
@@ -35,9 +37,13 @@ bool sccl::isCPUTarget(llvm::StringRef name) {
 }
 
 std::vector<std::string> PlanRequest::variantNames() const {
-  if (!variants.empty())
-    return variants;
-  return {"push", "pull", "scratch", "dma"};
+  std::vector<std::string> names = variants;
+  if (names.empty())
+    names = {"push", "pull", "scratch", "dma"};
+  // The others are for devices, types and reductions without a switch.
+  if (lowering.inNetwork && !llvm::is_contained(names, "in-network"))
+    names.insert(names.begin(), "in-network");
+  return names;
 }
 
 VariantChoice PlanRequest::variantsFor(uint64_t ranges, bool combining) const {
@@ -46,7 +52,7 @@ VariantChoice PlanRequest::variantsFor(uint64_t ranges, bool combining) const {
   if (!variants.empty() || most >= all.size())
     return {all, {}};
   // What stands for the schedule until somebody measures stays.
-  if (combining)
+  if (combining && !lowering.inNetwork)
     std::swap(all[0], all[1]);
   auto end = all.begin() + std::max<uint64_t>(most, 1);
   return {{all.begin(), end}, {end, all.end()}};

@@ -79,10 +79,6 @@ PlanBuilder::waysToLower(coll::ScheduleOp op, const Cut &cut,
       options.throughScratch |= request.lowering.throughScratch;
       options.doubleBuffer |= request.lowering.doubleBuffer;
       options.ll |= request.lowering.ll;
-      // The other ways are for devices without a switch.
-      options.inNetwork |= request.lowering.inNetwork &&
-                           way.transport == coll::Transport::Push &&
-                           way.protocol == coll::Protocol::Direct;
     }
     coll::Way known = wayOf(options);
     known.bestAt = way.bestAt;

@@ -19,7 +19,8 @@ Choice Choices::make(const LoadedProgram &program, plan::Path path,
     if (other.info->schedule != program.info->schedule ||
         other.info->blocks != program.info->blocks)
       continue;
-    if (!other.touchesPeers() && !choice.aloof)
+    // Switches lack types and reductions.
+    if (!other.touchesPeers() && !other.isAtSwitch() && !choice.aloof)
       choice.aloof = &other;
     if (other.hasCopies() && !choice.copying)
       choice.copying = &other;

@@ -159,8 +159,17 @@ unsigned JoinedPlan::blocksOf(const Flight &flight, uint64_t segment) const {
 }
 
 Status JoinedPlan::findFunction(Flight &flight) const {
-  const LoadedProgram &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
+  // Switches do not reduce every type in every way.
+  auto isRight = [&](const LoadedProgram &other) {
+    return !other.isAtSwitch() && other.find(request.type, request.op);
+  };
+  if (const LoadedProgram *chosen = flight.choice.program;
+      chosen->isAtSwitch() && !chosen->find(request.type, request.op))
+    if (auto other = std::find_if(programs.begin(), programs.end(), isRight);
+        other != programs.end())
+      flight.choice.program = &*other;
+  const LoadedProgram &program = *flight.choice.program;
   flight.function = program.find(request.type, request.op);
   flight.rankTable = rankTableOf(program, request);
   flight.virtualKernel =

@@ -56,7 +56,7 @@ struct Multicast {
 /// What a rank adds up of what all others of its switch have put, and its own.
 struct Sum {
   unsigned group;
-  unsigned step;
+  unsigned step, chunk;
   TransferOpInterface op;
   std::vector<SlotRange> terms; ///< by rank of the switch
   unsigned slot = 0;            ///< in common
@@ -65,10 +65,10 @@ struct Sum {
 
 class SwitchUse {
 public:
-  SwitchUse(ProgramOp program, const Problem &problem, bool apart)
+  SwitchUse(ProgramOp program, const Problem &problem)
       : program(program), perSegment(problem.collective.chunksPerSegment()),
-        apart(apart), uses(program), ranks(ranksOf(program)),
-        groupOf(ranks.size()), builder(program.getContext()) {
+        uses(program), ranks(ranksOf(program)), groupOf(ranks.size()),
+        builder(program.getContext()) {
     const Topology &topology = problem.topology;
     for (const Switch &by : topology.switches()) {
       if (llvm::any_of(by.ranks, [&](unsigned rank) { return groupOf[rank]; }))
@@ -85,6 +85,7 @@ public:
     findSums();
     findMulticasts();
     forEachOp<PutOp>(program, [&](PutOp put) { put->removeAttr(switchHint); });
+    apart = haveSeveralSteps();
     makeRoom();
     for (Sum &sum : sums)
       emit(sum);
@@ -113,6 +114,7 @@ private:
     auto hint = put->getAttrOfType<TransportAttr>(switchHint);
     return hint ? hint.getValue() == by : !hasHints;
   }
+  bool haveSeveralSteps() const;
   void makeRoom();
   void emit(Sum &sum);
   void emit(Multicast &multicast);
@@ -179,7 +181,7 @@ private:
 
   ProgramOp program;
   const unsigned perSegment;
-  const bool apart;
+  bool apart = false; ///< channels for copies, sums and multicasts
   SlotUses uses;
   SmallVector<RankOp, 0> ranks;
   std::vector<SwitchGroup> groups;
@@ -265,7 +267,7 @@ template <typename SumOp> void SwitchUse::findSum(SumOp op) {
   auto others = llvm::make_first_range(terms);
   if (!std::equal(of.begin(), of.end(), others.begin(), others.end()))
     return;
-  Sum sum{*group, transfer.step, op, {}};
+  Sum sum{*group, transfer.step, transfer.chunk, op, {}};
   for (const auto &[from, term] : terms)
     sum.terms.push_back(term);
   for (const SlotRange &read : transfer.reads)
@@ -277,6 +279,10 @@ template <typename SumOp> void SwitchUse::findSum(SumOp op) {
 void SwitchUse::findSums() {
   forEachOp<LocalReduceOp>(program, [&](LocalReduceOp op) { findSum(op); });
   forEachOp<ReducePutOp>(program, [&](ReducePutOp op) { findSum(op); });
+  // Chunks that follow each other are side by side.
+  llvm::stable_sort(sums, [](const Sum &a, const Sum &b) {
+    return std::pair(a.step, a.chunk) < std::pair(b.step, b.chunk);
+  });
   // Where several ranks add up the same, it is there once.
   std::map<std::vector<std::tuple<Buffer, unsigned, unsigned, unsigned>>,
            unsigned>
@@ -291,8 +297,19 @@ void SwitchUse::findSums() {
     if (isNew)
       groups[sum.group].slots += sum.terms.front().count;
   }
-  llvm::stable_sort(sums,
-                    [](const Sum &a, const Sum &b) { return a.step < b.step; });
+}
+
+/// True if there are sums or multicasts of several steps, as with pieces.
+bool SwitchUse::haveSeveralSteps() const {
+  auto differ = [](const auto &all, auto stepOf) {
+    return llvm::any_of(all, [&](const auto &each) {
+      return stepOf(each) != stepOf(all.front());
+    });
+  };
+  return differ(sums, [](const Sum &sum) { return sum.step; }) ||
+         differ(multicasts, [](const Multicast &multicast) {
+           return multicast.transfer.step;
+         });
 }
 
 /// Lets scratch begin with what ranks of a switch have in common.
@@ -472,7 +489,7 @@ struct UseSwitchesPass : coll::impl::UseSwitchesBase<UseSwitchesPass> {
       program.emitOpError() << "cannot use switches: " << *reason;
       return signalPassFailure();
     }
-    SwitchUse use(program, *problem, apart);
+    SwitchUse use(program, *problem);
     use.run();
     if (explain || use.numMulticasts() + use.numSums() == 0)
       program.emitRemark() << "chunks that a switch multicasts: "

@@ -198,6 +198,37 @@ TEST_F(GPUSwitch, FallsBack) {
   }
 }
 
+/// What a switch does not reduce, another program of the plan does, whichever
+/// was chosen.
+TEST_F(GPUSwitch, LeavesTypesToOthers) {
+  auto read = plan::readPlan(gpuPlan("pair-halves-all_reduce", scclDeviceCUDA));
+  ASSERT_TRUE(bool(read)) << read.error();
+  read->manifest.programs[0].switchGroups = {0, 0};
+  for (plan::KernelInfo &kernel : read->manifest.kernels)
+    if (kernel.program == 0)
+      kernel.element = "f64";
+  std::string bytes = *plan::serialize(*read);
+  EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+              Member member;
+              if (check(!join(member, end, bytes, scclDeviceCUDA), "join"))
+                return 1;
+              void *send = nullptr, *recv = nullptr;
+              bool isRight = false;
+              scclMemAlloc(member.comm, 4000, &send);
+              scclMemAlloc(member.comm, 4000, &recv);
+              scclChoice choice = {};
+              choice.size = sizeof(choice);
+              int failed =
+                  check(!scclCommSetChoice(member.comm, member.plan, &choice) &&
+                            !collect(member, end, false, 1000, send, recv,
+                                     nullptr, isRight) &&
+                            isRight,
+                        "launch");
+              meet(end);
+              return failed;
+            }));
+}
+
 /// Whatever call fails, all ranks get an error, and nothing is left.
 TEST_F(GPUSwitch, FailsTogether) {
   std::string bytes = planAtSwitch("pair-halves-all_reduce", {0, 0});

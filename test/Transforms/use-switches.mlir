@@ -3,7 +3,7 @@
 //
 // RUN: sccl-opt %s -split-input-file --pass-pipeline='builtin.module(coll.schedule(coll-choose-transport{in-network}),coll-lower-schedule,coll.program(coll-fuse-reductions,coll-use-switches{explain}))' -verify-diagnostics | FileCheck %s
 // RUN: sccl-opt %s -split-input-file -sccl-lower='in-network order=any' 2>&1 | FileCheck %s --check-prefix=SYNC
-// RUN: sccl-opt %s -split-input-file --pass-pipeline='builtin.module(coll.schedule(coll-choose-transport{in-network}),coll-lower-schedule,coll.program(coll-fuse-reductions,coll-use-switches{apart}))' 2>&1 | FileCheck %s --check-prefix=APART
+// RUN: sccl-opt %s -split-input-file --pass-pipeline='builtin.module(coll-cut-into-pieces{pieces=2},coll.schedule(coll-choose-transport{in-network}),coll-lower-schedule,coll.program(coll-fuse-reductions,coll-use-switches))' 2>&1 | FileCheck %s --check-prefix=APART
 
 coll.topology @box ranks = 3 {
   coll.link 0 -> 1 bandwidth = 1
@@ -43,16 +43,18 @@ coll.topology @box ranks = 3 {
 // APART-LABEL: coll.program @two_steps
 // APART: coll.rank 1
 // APART-NEXT: coll.channel to 0
-// APART-NEXT: coll.load_reduce
+// APART-NEXT: coll.load_reduce chunk 1 {{.*}} step = 0 final
+// APART-NEXT: coll.load_reduce chunk 4 {{.*}} step = 1 final
 // APART-NEXT: }
 // APART-NEXT: coll.channel to 1
-// APART-NEXT: coll.copy chunk 0 count = 3
-// APART-NEXT: coll.copy chunk 0 count = 3 from scratch[3] to output[0]
+// APART-NEXT: coll.copy chunk 0 count = 3 from input[0] to scratch[0] step = 0
+// APART-NEXT: coll.copy chunk 3 count = 3 from input[3] to scratch[3] step = 1
+// APART-NEXT: coll.copy chunk 0 count = 3 from scratch[6] to output[0] step = 2
+// APART-NEXT: coll.copy chunk 3 count = 3 from scratch[9] to output[3] step = 3
 // APART-NEXT: }
 // APART-NEXT: coll.channel to 2
-// APART-NEXT: coll.multicast
-// APART-NEXT: coll.multicast
-// APART-NEXT: coll.multicast
+// APART-COUNT-3: coll.multicast chunk 1
+// APART-COUNT-3: coll.multicast chunk 4
 // APART-NEXT: }
 // expected-remark @+1 {{chunks that a switch multicasts: 3, sums that it forms: 3}}
 coll.schedule @two_steps of all_reduce on @box chunks = 3 {

@@ -187,8 +187,11 @@ private:
                                         const LoweringOptions &options,
                                         const Collective &collective);
   unsigned addTables(const plan::RankTableSet &tables);
+  ReductionSet allSets() const;
+  std::vector<ReductionSet> setsAtSwitch(const Chip &chip) const;
   llvm::LogicalResult addKernel(LoweredProgram &program,
                                 const LoweringOptions &options,
+                                const ReductionSet &set,
                                 plan::KernelInfo kernel);
   std::optional<unsigned> findRepeated() const;
   void dropProgram();

@@ -127,9 +127,9 @@ struct Traffic {
     unsigned spread = 1; ///< it has so many times `blocks`
   };
   std::vector<Channel> channels;
-  std::vector<std::vector<unsigned>> switched; ///< limits, ascending
   unsigned numFlags = 0;
-  unsigned blocks = 1; ///< thread blocks
+  unsigned blocks = 1;                              ///< thread blocks
+  std::vector<std::vector<unsigned>> switched = {}; ///< limits, ascending
 };
 
 struct SimulationResult {

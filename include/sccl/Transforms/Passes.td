@@ -299,7 +299,9 @@ def UseSwitches : Pass<"coll-use-switches", "::sccl::coll::ProgramOp"> {
         `coll.load_reduce`.
     Both go through scratch, the same slots on all ranks of the switch, which
     come first: ranks copy there what is sent or reduced, and what has come to
-    where it belongs. Puts that nobody reads any more, and channels that are
+    where it belongs. Where a rank has several steps of one kind, as with pieces
+    that follow each other, copies, sums and multicasts each have a channel of
+    their own, so that they are under way at once. Puts that nobody reads any more, and channels that are
     empty then, go away. A rank uses the first switch that it is of.
 
     The sums that a switch makes are in an order that nobody knows before, so
@@ -313,10 +315,7 @@ def UseSwitches : Pass<"coll-use-switches", "::sccl::coll::ProgramOp"> {
     Example: test/Transforms/use-switches.mlir.
   }];
   let options = [
-    Lowering_explain,
-    Option<"apart", "apart", "bool", "false",
-           "Let copies, sums and multicasts each have a channel of their own, "
-           "for pieces that follow each other">,
+    Lowering_explain
   ];
   let dependentDialects = ["::sccl::coll::CollDialect"];
 }
