@@ -8,6 +8,7 @@
 #include "sccl/Simulate/Traffic.h"
 
 #include "sccl/Analysis/Program.h"
+#include "sccl/Analysis/SwitchAccesses.h"
 #include "sccl/Analysis/WordGroups.h"
 #include "sccl/Model/SwitchLoads.h"
 
@@ -106,8 +107,9 @@ private:
                          const std::vector<SharedTransfer> &group);
   LogicalResult addSwitched(unsigned rank, const Transfer &transfer,
                             Operation &op);
+  const std::vector<unsigned> &limitsOf(unsigned link);
   unsigned switchedThrough(unsigned rank, bool isMulticast,
-                           const std::vector<unsigned> &others);
+                           ArrayRef<unsigned> others);
   LogicalResult addAll(ChannelOp channel);
   void addLLWaits(const Transfer &transfer);
   void addLLSignals(const Transfer &transfer, unsigned link);
@@ -123,7 +125,8 @@ private:
   double chunkBytes;
   FlagTable flags;
   SwitchLimits switches;
-  std::vector<unsigned> firstFlag;                    ///< of each rank
+  std::vector<std::vector<unsigned>> limitsOfLink; ///< empty until it is asked
+  std::vector<unsigned> firstFlag;                 ///< of each rank
   std::map<std::vector<unsigned>, unsigned> switched; ///< numbers of limits
   /// The flags that stand for LL words, by rank and slot.
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> words;
@@ -214,21 +217,20 @@ TrafficBuilder::addGroup(unsigned rank,
   return success();
 }
 
-/// True if `op` is one of the copies that a switch makes with the one before.
-static bool isCopyBeside(MulticastOp op) {
-  auto before = dyn_cast_or_null<MulticastOp>(op->getPrevNode());
-  if (!before || before.getOf() >= op.getOf())
-    return false;
-  Transfer one = *getTransfer(before), other = *getTransfer(op);
-  other.write.rank = one.write.rank;
-  return one.reads == other.reads && one.write == other.write &&
-         one.chunk == other.chunk && one.step == other.step;
+const std::vector<unsigned> &TrafficBuilder::limitsOf(unsigned link) {
+  if (limitsOfLink.empty()) {
+    limitsOfLink.resize(topology.links().size());
+    for (auto [number, limit] : llvm::enumerate(topology.limits()))
+      for (unsigned each : limit.links)
+        limitsOfLink[each].push_back(number);
+  }
+  return limitsOfLink[link];
 }
 
 /// The number of the limits that an access of `rank` through a switch takes
 /// from, which copies to `others` or reduces what they have, and its own copy.
 unsigned TrafficBuilder::switchedThrough(unsigned rank, bool isMulticast,
-                                         const std::vector<unsigned> &others) {
+                                         ArrayRef<unsigned> others) {
   std::set<unsigned> through;
   for (unsigned other : others) {
     auto [src, dst] =
@@ -236,16 +238,15 @@ unsigned TrafficBuilder::switchedThrough(unsigned rank, bool isMulticast,
     std::optional<unsigned> link = topology.findLink(src, dst);
     if (!link)
       continue;
-    for (auto [number, limit] : llvm::enumerate(topology.limits()))
-      if (llvm::is_contained(limit.links, *link))
-        through.insert(number);
+    through.insert(limitsOf(*link).begin(), limitsOf(*link).end());
     const Link &ends = topology.links()[*link];
     std::optional<unsigned> by =
         isMulticast ? switches.multicasting(ends) : switches.reducing(ends);
-    if (by)
-      for (unsigned limit : isMulticast ? switches.behind(*by, rank)
-                                        : switches.before(*by, rank))
-        through.insert(limit);
+    if (!by)
+      continue;
+    const std::vector<unsigned> &own =
+        isMulticast ? switches.behind(*by, rank) : switches.before(*by, rank);
+    through.insert(own.begin(), own.end());
   }
   auto [it, isNew] = switched.try_emplace({through.begin(), through.end()},
                                           traffic.switched.size() + 1);
@@ -258,30 +259,21 @@ unsigned TrafficBuilder::switchedThrough(unsigned rank, bool isMulticast,
 LogicalResult TrafficBuilder::addSwitched(unsigned rank,
                                           const Transfer &transfer,
                                           Operation &op) {
-  std::vector<unsigned> others;
-  for (const SlotRange &read : transfer.reads)
-    if (read.rank != rank)
-      others.push_back(read.rank);
-  auto multicast = dyn_cast<MulticastOp>(op);
-  if (multicast && isCopyBeside(multicast))
+  SmallVector<unsigned> others = ranksOfAccess(&op);
+  if (others.empty()) // it is of the one before
     return success();
-  for (auto next = multicast; next;) {
-    if (next.getOf() != rank)
-      others.push_back(next.getOf());
-    next = dyn_cast_or_null<MulticastOp>(next->getNextNode());
-    if (next && !isCopyBeside(next))
-      break;
-  }
-  Action action = actionOf(program, rank, transfer, chunkBytes);
-  action.kind = multicast ? Kind::Push : Kind::Pull;
+  llvm::erase(others, rank);
   if (others.empty()) // a switch of one rank
     return op.emitOpError("reaches no other rank");
-  unsigned src = multicast ? rank : others.front();
-  FailureOr<unsigned> link = linkOf(src, multicast ? others.front() : rank, op);
+  bool isMulticast = !transfer.reduces();
+  FailureOr<unsigned> link = isMulticast ? linkOf(rank, others.front(), op)
+                                         : linkOf(others.front(), rank, op);
   if (failed(link))
     return failure();
+  Action action = actionOf(program, rank, transfer, chunkBytes);
+  action.kind = isMulticast ? Kind::Push : Kind::Pull;
   action.link = *link;
-  action.switched = switchedThrough(rank, bool(multicast), others);
+  action.switched = switchedThrough(rank, isMulticast, others);
   actions().push_back(action);
   return success();
 }

@@ -8,6 +8,7 @@
 #include "ChannelBuilder.h"
 
 #include "sccl/ABI/AverageWord.h"
+#include "sccl/Analysis/SwitchAccesses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -363,31 +364,17 @@ static std::vector<WeighedTransfer> sumsOfTwo(const WeighedTransfer &whole) {
   return sums;
 }
 
-/// True if `op` is a multicast, and differs from `before` only in a rank that
-/// is further: to a switch they are one access.
-static bool goesOnFrom(Operation *before, Operation *op) {
-  auto first = dyn_cast_or_null<MulticastOp>(before);
-  auto second = dyn_cast_or_null<MulticastOp>(op);
-  if (!first || !second || first.getOf() >= second.getOf())
-    return false;
-  Transfer one = *getTransfer(first), other = *getTransfer(second);
-  other.write.rank = one.write.rank;
-  return one.chunk == other.chunk && one.step == other.step &&
-         one.chunkStride == other.chunkStride && one.reads == other.reads &&
-         one.write == other.write;
-}
-
 /// Adds an access to a switch, at the first of the ops that stand for it.
 void ChannelBuilder::addSwitched(Operation *op, const Transfer &transfer) {
-  if (goesOnFrom(op->getPrevNode(), op))
+  size_t count = transfer.reduces() ? 1 : ranksOfAccess(op).size();
+  SmallVector<Transfer> all;
+  for (Operation *next = op; all.size() < count; next = next->getNextNode())
+    all.push_back(*getTransfer(next));
+  if (llvm::all_of(all, [&](auto &each) { return repeatsAsOne(each); })) {
+    if (!all.empty())
+      addAtSwitch(op->getLoc(), all);
     return;
-  SmallVector<Transfer> all = {transfer};
-  for (Operation *last = op; goesOnFrom(last, last->getNextNode());) {
-    last = last->getNextNode();
-    all.push_back(*getTransfer(last));
   }
-  if (llvm::all_of(all, [&](auto &each) { return repeatsAsOne(each); }))
-    return addAtSwitch(op->getLoc(), all);
   for (unsigned i = 0; i < transfer.times; ++i)
     addAtSwitch(op->getLoc(), llvm::map_to_vector(all, [&](auto &each) {
                   return each.repetition(i);

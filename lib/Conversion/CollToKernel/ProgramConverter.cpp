@@ -7,6 +7,7 @@
 
 #include "ProgramConverter.h"
 
+#include "sccl/Analysis/SwitchAccesses.h"
 #include "sccl/Analysis/WordGroups.h"
 
 using namespace mlir;
@@ -96,10 +97,21 @@ LogicalResult ProgramConverter::checkSwitches() {
             context.oddChunks[range.rank],
             !holdsLL(program, range) && !isWide(owner, range)};
   };
+  ArrayRef<unsigned> groups = theInfo.switchGroups;
+  std::vector<size_t> sizes(groups.size()); // by group
+  for (unsigned group : groups)
+    ++sizes[group];
   WalkResult result = program.walk([&](TransferOpInterface op) {
-    std::optional<Transfer> transfer = getTransfer(op);
-    if (!transfer || !transfer->bySwitch)
+    if (!isa<MulticastOp, LoadReduceOp>(op))
       return WalkResult::advance();
+    std::optional<Transfer> transfer = getTransfer(op);
+    SmallVector<unsigned> reached = ranksOfAccess(op);
+    if (!reached.empty() && reached.size() != sizes[groups[reached[0]]]) {
+      op.emitOpError() << "is for " << reached.size() << " of the "
+                       << sizes[groups[reached[0]]]
+                       << " ranks of a group, and a switch reaches all of them";
+      return WalkResult::interrupt();
+    }
     SmallVector<SlotRange> ranges = {transfer->write};
     if (transfer->reduces())
       ranges.assign(transfer->reads.begin(), transfer->reads.end());
@@ -117,9 +129,8 @@ LogicalResult ProgramConverter::checkSwitches() {
   });
   if (result.wasInterrupted())
     return failure();
-  ArrayRef<unsigned> groups = theInfo.switchGroups;
   for (auto [rank, group] : llvm::enumerate(groups))
-    if (llvm::count(groups, group) == 1)
+    if (sizes[group] == 1)
       return program.emitOpError()
              << "goes through switches, but rank " << rank << " is behind none";
   return success();

@@ -127,12 +127,11 @@ static std::vector<unsigned> switchGroupsOf(ProgramOp program,
   DisjointSets sets(numRanks);
   bool hasSwitches = false;
   program.walk([&](TransferOpInterface op) {
-    std::optional<Transfer> transfer = getTransfer(op);
-    if (!transfer || !transfer->bySwitch)
+    if (!isa<MulticastOp, LoadReduceOp>(op))
       return;
     hasSwitches = true;
-    for (const SlotRange &read : transfer->reads)
-      sets.join(transfer->write.rank, read.rank);
+    for (const SlotRange &read : op.getReads())
+      sets.join(op.getWrite().rank, read.rank);
   });
   std::vector<unsigned> groups;
   std::map<unsigned, unsigned> numbers; // by the lowest rank

@@ -5,6 +5,11 @@
 // RUN: not sccl-opt %t.mlir -convert-coll-to-kernel 2>&1 | FileCheck %s --check-prefix=HALVES
 // RUN: sed 's/of .0, 1, 2./of [0, 1]/; /to scratch.3. of 2/d' %s > %t.lone.mlir
 // RUN: not sccl-opt %t.lone.mlir -convert-coll-to-kernel 2>&1 | FileCheck %s --check-prefix=LONE
+// RUN: sed '/to scratch.3. of 2/d' %s > %t.part.mlir
+// RUN: not sccl-opt %t.part.mlir -convert-coll-to-kernel 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: sccl-opt %t.part.mlir -convert-coll-to-kernel=host | FileCheck %s --check-prefix=PART-HOST
+// PART: error: 'coll.multicast' op is for 2 of the 3 ranks of a group, and a switch reaches all of them
+// PART-HOST: collk.copy
 // LONE: error: 'coll.program' op goes through switches, but rank 2 is behind none
 
 // Of three ranks behind one switch: what differs in the rank only is one access,
