@@ -38,7 +38,7 @@ std::string kernelOf(unsigned gpu, const std::string &body) {
          std::to_string(gpu) + ":\n\tret;\n}\n";
 }
 
-struct Outcome {
+struct RunOutcome {
   Findings findings;
   std::vector<std::string> memories; ///< of the GPUs
   std::vector<uint64_t> words;       ///< those that all share
@@ -46,9 +46,9 @@ struct Outcome {
 
 /// `initial` is what the memories hold at first, as the hosts have written it
 /// before a fence of aliases of each GPU.
-Outcome runOnce(const std::vector<std::string> &bodies, uint64_t seed,
-                const std::vector<std::string> &initial = {},
-                unsigned threads = 1) {
+RunOutcome runOnce(const std::vector<std::string> &bodies, uint64_t seed,
+                   const std::vector<std::string> &initial = {},
+                   unsigned threads = 1) {
   std::string text;
   for (unsigned gpu = 0; gpu < bodies.size(); ++gpu)
     text += kernelOf(gpu, bodies[gpu]);
@@ -73,7 +73,7 @@ Outcome runOnce(const std::vector<std::string> &bodies, uint64_t seed,
     machine.launch(gpu, "k" + std::to_string(gpu), 1,
                    {members[gpu].first, atSwitch, words});
   machine.meet();
-  Outcome run;
+  RunOutcome run;
   run.memories.resize(gpus);
   for (unsigned gpu = 0; gpu < gpus; ++gpu)
     machine.read(
@@ -115,7 +115,7 @@ struct Seen {
 Seen observe(const std::vector<std::string> &bodies, unsigned threads = 1) {
   Seen seen;
   for (uint64_t seed = 0; seed < 200; ++seed) {
-    Outcome run = runOnce(bodies, seed, {}, threads);
+    RunOutcome run = runOnce(bodies, seed, {}, threads);
     for (const Finding &finding : run.findings) {
       EXPECT_EQ(finding.kind, FindingKind::Race) << finding.message;
       // The hosts read at last, without a fence of aliases.
@@ -251,10 +251,10 @@ T reduced(const std::string &opcode, const char *reg, std::vector<T> values,
   for (T value : values)
     initial.push_back(bytesOf<T>({value}));
   std::string type = "b" + std::to_string(8 * sizeof(T));
-  Outcome run = runOnce({aliasFence + "\tmultimem.ld_reduce.weak.global." +
-                         opcode + " \t" + reg + ", [%rd2];\n\tst.global." +
-                         type + " \t[%rd3+48], " + reg + ";\n"},
-                        seed, initial);
+  RunOutcome run = runOnce({aliasFence + "\tmultimem.ld_reduce.weak.global." +
+                            opcode + " \t" + reg + ", [%rd2];\n\tst.global." +
+                            type + " \t[%rd3+48], " + reg + ";\n"},
+                           seed, initial);
   EXPECT_TRUE(run.findings.empty()) << run.findings.front().message;
   T result;
   std::memcpy(&result, &run.words[6], sizeof(T));
@@ -329,7 +329,7 @@ TEST(Multimem, vectors) {
   std::vector<std::string> initial;
   for (float gpu : {1.f, 2.f, 4.f})
     initial.push_back(bytesOf<float>({gpu, 10 * gpu, 100 * gpu, 1000 * gpu}));
-  Outcome run = runOnce(
+  RunOutcome run = runOnce(
       {aliasFence +
        "\tmultimem.ld_reduce.relaxed.sys.global.add.v4.f32 \t{%r4, %r5, %r6, "
        "%r7}, [%rd2];\n"
