@@ -68,6 +68,15 @@ public:
     return uses[slots.number(range.rank, range.buffer, range[i])].writer;
   }
 
+  /// True if each slot of `range` is read so many times.
+  bool areReadBy(const SlotRange &range, size_t readers) const {
+    bool result = true;
+    slots.forEach(range, [&](size_t slot) {
+      result = result && uses[slot].readers == readers;
+    });
+    return result;
+  }
+
   /// True if somebody reads a slot of `range`.
   bool isRead(const SlotRange &range) const {
     bool result = false;

@@ -261,6 +261,7 @@ template <typename SumOp> void SwitchUse::findSum(SumOp op) {
   for (const SlotRange &read : transfer.reads) {
     SlotRange term = beforeCopies(sourceOf(read).value_or(read));
     if (!terms.try_emplace(term.rank, term).second ||
+        !uses.isBefore(term, transfer.step) ||
         !uses.weighAlike(transfer.reads[0], read))
       return;
   }
@@ -359,10 +360,9 @@ void SwitchUse::emit(Sum &sum) {
 
 /// Where the sums that belong to `range` of an output are in scratch.
 std::optional<SlotRange> SwitchUse::resultsAt(const SlotRange &range) {
-  if (range.buffer != Buffer::Output)
-    return std::nullopt;
   std::optional<SlotRange> place;
-  for (unsigned i = 0; i < range.size(); ++i) {
+  for (unsigned i = 0; range.buffer == Buffer::Output && i < range.size();
+       ++i) {
     auto it = results.find({range.rank, range[i]});
     if (it == results.end() || (place && it->second.slot != place->slot + i))
       return std::nullopt;
@@ -373,10 +373,9 @@ std::optional<SlotRange> SwitchUse::resultsAt(const SlotRange &range) {
 }
 
 SlotRange SwitchUse::staged(const Transfer &like, const SlotRange &range) {
-  if (range.buffer == Buffer::Scratch)
-    return range;
-  SlotRange place = newScratch(range);
-  copy(like, Turn::Stage, range, place);
+  SlotRange place = range.buffer == Buffer::Scratch ? range : newScratch(range);
+  if (place != range)
+    copy(like, Turn::Stage, range, place);
   return place;
 }
 
@@ -402,7 +401,8 @@ void SwitchUse::emit(Multicast &multicast) {
                      transfer.chunk, transfer.count, source.buffer, source.slot,
                      target.buffer, target.slot, transfer.step, transfer.times,
                      transfer.chunkStride, source.stride, target.stride, rank);
-  if (sums) {
+  // Unless somebody else waits for the output.
+  if (sums && uses.areReadBy(read, multicast.puts.size())) {
     copy(transfer, Turn::Deliver, target, read);
     for (unsigned i = 0; i < read.size(); ++i)
       results[{read.rank, read[i]}].isDelivered = true;

@@ -173,8 +173,8 @@ static std::optional<NamedFabric> fabricOf(Wiring wiring,
     return std::nullopt;
   if (!topology->switches().empty()) {
     fail("'" + topology->name() +
-         "' has switches that copy or reduce, which no program uses: see sccl "
-         "pareto");
+         "' has switches that copy or reduce, which sccl plan does not use: "
+         "see sccl pareto, and --in-network of compile");
     return std::nullopt;
   }
   for (const auto &[kind, latency] : given)
