@@ -141,14 +141,6 @@ static bool fuseWithCombine(GetOp get, SlotUses &uses) {
   return true;
 }
 
-/// True if a transfer of `program` converts nothing.
-static bool usesCopyEngines(ProgramOp program) {
-  bool result = false;
-  forEachOp<TransferOpInterface>(
-      program, [&](TransferOpInterface op) { result |= op.usesCopyEngine(); });
-  return result;
-}
-
 namespace {
 /// What was done to a program.
 struct FusionCounts {

@@ -9,8 +9,6 @@
 
 #include "sccl/Analysis/Program.h"
 
-#include "llvm/ADT/TypeSwitch.h"
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -47,8 +45,7 @@ void coll::joinNeighbours(Block &block, unsigned perSegment) {
     if (last && last->getName() == op.getName()) {
       Transfer transfer = *getTransfer(last);
       if (join(transfer, *getTransfer(&op), perSegment)) {
-        TypeSwitch<Operation *>(last).Case<CopyOp, LoadReduceOp>(
-            [&](auto joined) { joined.setCount(transfer.count); });
+        cast<TransferOpInterface>(last).setPlaces(transfer);
         op.erase();
         continue;
       }

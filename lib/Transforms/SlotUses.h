@@ -33,6 +33,15 @@ inline std::optional<SlotRange> originOf(const Transfer &transfer,
   return origin;
 }
 
+/// True if a copy engine does a transfer of `program`: it converts nothing, and
+/// knows no switches.
+inline bool usesCopyEngines(ProgramOp program) {
+  bool result = false;
+  forEachOp<TransferOpInterface>(
+      program, [&](TransferOpInterface op) { result |= op.usesCopyEngine(); });
+  return result;
+}
+
 /// Who reads and who writes the slots of a program.
 class SlotUses {
 public:
@@ -74,14 +83,6 @@ public:
     slots.forEach(range, [&](size_t slot) {
       result = result && uses[slot].readers == readers;
     });
-    return result;
-  }
-
-  /// True if somebody reads a slot of `range`.
-  bool isRead(const SlotRange &range) const {
-    bool result = false;
-    slots.forEach(range,
-                  [&](size_t slot) { result |= uses[slot].readers > 0; });
     return result;
   }
 

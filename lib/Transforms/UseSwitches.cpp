@@ -423,7 +423,7 @@ void SwitchUse::dropUnread() {
   SmallVector<PutOp> unread;
   forEachOp<PutOp>(program, [&](PutOp put) {
     SlotRange write = put.getWrite();
-    if (write.buffer == Buffer::Scratch && !now.isRead(write))
+    if (write.buffer == Buffer::Scratch && now.areReadBy(write, 0))
       unread.push_back(put);
   });
   for (PutOp put : unread)
@@ -464,11 +464,7 @@ static std::optional<StringRef> whyNot(ProgramOp program) {
     return "halves of scratch are not at the same place on all ranks";
   if (program.getSumWidth() != 1)
     return "wide slots come first in scratch";
-  bool usesEngines = false;
-  forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
-    usesEngines |= op.usesCopyEngine();
-  });
-  if (usesEngines)
+  if (usesCopyEngines(program))
     return "copy engines move something";
   return std::nullopt;
 }

@@ -85,6 +85,16 @@ Status GPUDevice::getMemory(uint64_t bytes, void **memory) {
   return driver.call(driver.allocateEx, memory, size_t(bytes), fineGrained);
 }
 
+/// Fills in what is alike for all memory of this process, of which `bytes` are
+/// asked for.
+static Status describe(const GPUMemory &memory, uint64_t bytes,
+                       GPUHandle &about) {
+  about.address = uint64_t(memory.address);
+  about.bytes = bytes;
+  about.index = memory.context->index;
+  return ProcessId::find(getpid(), about.owner);
+}
+
 Status GPUDevice::allocate(uint64_t bytes,
                            std::unique_ptr<DeviceBuffer> &buffer) {
   // Drivers put small allocations together and export them together.
@@ -104,11 +114,8 @@ Status GPUDevice::allocate(uint64_t bytes,
   if (Status status = clear(memory->address, whole); !status.ok())
     return status;
   GPUHandle about = {};
-  if (Status status = ProcessId::find(getpid(), about.owner); !status.ok())
+  if (Status status = describe(*memory, bytes, about); !status.ok())
     return status;
-  about.address = uint64_t(memory->address);
-  about.bytes = bytes;
-  about.index = context->index;
   // Ranks that are threads do without, so that is an error only for others.
   about.ipcResult = driver.exportMemory.function(&about.ipc, memory->address);
   shareInProcess(memory);
@@ -156,11 +163,8 @@ Status GPUDevice::allocateForSwitch(uint64_t bytes, unsigned ranks,
   if (Status status = clear(memory->address, whole); !status.ok())
     return status;
   GPUHandle about = {};
-  if (Status status = ProcessId::find(getpid(), about.owner); !status.ok())
+  if (Status status = describe(*memory, bytes, about); !status.ok())
     return status;
-  about.address = uint64_t(memory->address);
-  about.bytes = bytes;
-  about.index = context->index;
   about.mappedBytes = whole;
   auto made = std::make_unique<GPUBuffer>(memory, about);
   if (Status status = made->offered.offer(driver, memory->number); !status.ok())
