@@ -38,7 +38,7 @@ static int reduceAll(const RankEnd &end, RoundRank &rank, scclDataType type) {
 
 TEST_P(Rounds, AllReduceOfEightRanks) {
   Ranks ranks{8, meshReduce};
-  EXPECT_EQ(0, onRanks(ranks, counts.back(), counts.back(),
+  EXPECT_EQ(0, onHosts(ranks, counts.back(), counts.back(),
                        [](const RankEnd &end, RoundRank &rank) {
                          return reduceAll<int32_t>(end, rank, scclInt32) +
                                 reduceAll<float>(end, rank, scclFloat32);
@@ -47,7 +47,7 @@ TEST_P(Rounds, AllReduceOfEightRanks) {
 
 TEST_P(Rounds, InPiecesWhereMemoryIsShort) {
   Ranks ranks{8, meshReduce, 100000};
-  EXPECT_EQ(0, onRanks(ranks, counts.back(), counts.back(),
+  EXPECT_EQ(0, onHosts(ranks, counts.back(), counts.back(),
                        [](const RankEnd &end, RoundRank &rank) {
                          return reduceAll<int32_t>(end, rank, scclInt32);
                        }));
@@ -56,7 +56,9 @@ TEST_P(Rounds, InPiecesWhereMemoryIsShort) {
 /// Each schedule that sccl plan has found for some size, for a size at which
 /// all its chunks have something and for one at which most have nothing.
 TEST_P(Rounds, AllSchedulesOfTwoBoxes) {
-  Ranks ranks{16, SCCL_TEST_PLANS "/boxes2-all_reduce.sccl"};
+  Ranks ranks{16, kind == scclDeviceCUDA
+                      ? SCCL_TEST_PLANS "/boxes2-all_reduce.sccl"
+                      : SCCL_TEST_PLANS "/mi300x2-all_reduce.sccl"};
   auto reduce = [&](const RankEnd &end, RoundRank &rank) {
     scclPlanInfo info = {};
     info.size = sizeof(info);
@@ -84,7 +86,7 @@ TEST_P(Rounds, AllSchedulesOfTwoBoxes) {
     meet(end);
     return failed + check(copies() == before, "copies");
   };
-  EXPECT_EQ(0, onRanks(ranks, 7001, 7001, reduce));
+  EXPECT_EQ(0, onHosts(ranks, 7001, 7001, reduce));
 }
 
 TEST_P(Rounds, AllGatherPutsSegmentsInTheirPlaces) {
@@ -94,7 +96,7 @@ TEST_P(Rounds, AllGatherPutsSegmentsInTheirPlaces) {
     // Room for a piece of each segment only.
     Ranks ranks{numRanks, plan, 1 << 20};
     constexpr size_t most = 70001;
-    EXPECT_EQ(0, onRanks(ranks, most, most * numRanks,
+    EXPECT_EQ(0, onHosts(ranks, most, most * numRanks,
                          [](const RankEnd &end, RoundRank &rank) {
                            int failed = 0;
                            for (size_t count : {size_t(1), size_t(999), most}) {
@@ -120,7 +122,7 @@ TEST_P(Rounds, AllGatherPutsSegmentsInTheirPlaces) {
 
 TEST_P(Rounds, BroadcastOfARootThatIsNotTheFirst) {
   constexpr size_t count = 54321;
-  EXPECT_EQ(0, onRanks({8, cubeBroadcast}, count, count,
+  EXPECT_EQ(0, onHosts({8, cubeBroadcast}, count, count,
                        [](const RankEnd &end, RoundRank &rank) {
                          auto sent = inputOf<float>(cubeRoot, count);
                          return rank.put(rank.send,
@@ -136,7 +138,7 @@ TEST_P(Rounds, AllToAllInPlace) {
   constexpr size_t count = 30001;
   EXPECT_EQ(
       0,
-      onRanks({2, pairExchange, 50000}, 2 * count, 2 * count,
+      onHosts({2, pairExchange, 50000}, 2 * count, 2 * count,
               [](const RankEnd &end, RoundRank &rank) {
                 std::vector<float> own, expected;
                 for (unsigned to = 0; to < 2; ++to)
@@ -157,7 +159,7 @@ TEST_P(Rounds, AllToAllInPlace) {
 TEST_P(Rounds, LaunchesReturnBeforeTheirStream) {
   constexpr size_t count = 1000;
   EXPECT_EQ(
-      0, onRanks({}, count, count, [&](const RankEnd &end, RoundRank &rank) {
+      0, onHosts({}, count, count, [&](const RankEnd &end, RoundRank &rank) {
         int failed = rank.put(rank.send, inputOf<float>(end.rank, count));
         // Of rank 0 alone nothing can be done.
         if (end.rank == 0)
@@ -177,7 +179,7 @@ TEST_P(Rounds, LaunchesReturnBeforeTheirStream) {
 TEST_P(Rounds, GraphsRepeatThem) {
   constexpr size_t count = 1000;
   EXPECT_EQ(0,
-            onRanks({8, meshReduce}, count, count,
+            onHosts({8, meshReduce}, count, count,
                     [&](const RankEnd &end, RoundRank &rank) {
                       auto own = inputOf<float>(end.rank, count);
                       int failed = rank.put(rank.send, own);
@@ -198,7 +200,7 @@ TEST_P(Rounds, GraphsRepeatThem) {
 
 TEST_P(Rounds, OfManyLaunchesInARow) {
   constexpr size_t count = 500;
-  EXPECT_EQ(0, onRanks({8, meshReduce}, count, count,
+  EXPECT_EQ(0, onHosts({8, meshReduce}, count, count,
                        [&](const RankEnd &end, RoundRank &rank) {
                          // 0 stays 0 however often it is added.
                          auto own = std::vector<float>(count);
@@ -219,7 +221,7 @@ TEST_P(Rounds, OfManyLaunchesInARow) {
 TEST_P(Rounds, NullIsTheNullStream) {
   constexpr size_t count = 1000;
   EXPECT_EQ(0,
-            onRanks({}, count, count, [&](const RankEnd &end, RoundRank &rank) {
+            onHosts({}, count, count, [&](const RankEnd &end, RoundRank &rank) {
               return rank.put(rank.send, inputOf<float>(end.rank, count)) +
                      check(!scclLaunch(rank.member.comm, rank.member.plan,
                                        rank.send, rank.recv, count, scclFloat32,
@@ -230,7 +232,7 @@ TEST_P(Rounds, NullIsTheNullStream) {
 }
 
 TEST_P(Rounds, CallsWithoutElementsDoNothing) {
-  EXPECT_EQ(0, onRanks({}, 1, 1, [&](const RankEnd &end, RoundRank &rank) {
+  EXPECT_EQ(0, onHosts({}, 1, 1, [&](const RankEnd &end, RoundRank &rank) {
               return end.rank == 0
                          ? check(!rank.launch(rank.send, rank.recv, 0) &&
                                      !rank.streams.isBusy(),

@@ -29,6 +29,7 @@ struct Ranks {
   std::function<int(unsigned)> device = [](unsigned rank) { return rank; };
   std::function<bool(unsigned)> hasGPU = [](unsigned) { return true; };
   bool isMixed = false; ///< rank 1 has a GPU of the other vendor
+  unsigned ofHost = 0;  ///< that are on one host; 0: no two are
 };
 
 /// A rank with buffers on its GPU, of so many elements of 4 bytes.
@@ -85,6 +86,8 @@ protected:
     }
     config.timeoutSeconds = ranks.timeoutSeconds;
     config.scratchBytes = ranks.scratchBytes;
+    // Code for the host is one block; with more they would be in groups.
+    config.smBudget = 1;
     scclTransport transport = network.transport(end);
     scclResult result =
         scclCommInitTransport(&transport, &config, &rank.member.comm);
@@ -96,6 +99,7 @@ protected:
   int onRanks(const Ranks &ranks, size_t sends, size_t receives,
               const Body &body) const {
     LoopNetwork network;
+    network.ranksOfHost = ranks.ofHost;
     return runRanks(ranks.count, RanksAs::Threads, [&](const RankEnd &end) {
       RoundRank rank(fake, end);
       if (check(!join(rank, network, end, ranks) &&
@@ -109,11 +113,23 @@ protected:
       return failed;
     });
   }
+  /// The same on hosts of one rank each, on two hosts, and on one.
+  int onHosts(Ranks ranks, size_t sends, size_t receives,
+              const Body &body) const {
+    int failed = 0;
+    for (unsigned ofHost : {0u, (ranks.count + 1) / 2, ranks.count}) {
+      ranks.ofHost = ofHost;
+      failed += check(!onRanks(ranks, sends, receives, body),
+                      std::to_string(ofHost) + " ranks of a host");
+    }
+    return failed;
+  }
   int expectWay(bool isByHosts, const Ranks &ranks = {}) const;
   /// All ranks fail to join with `code` and `message`.
   void expectNoWay(scclResult code, const std::string &message,
                    const Ranks &ranks = {}) {
     LoopNetwork network;
+    network.ranksOfHost = ranks.ofHost;
     EXPECT_EQ(0,
               runRanks(ranks.count, RanksAs::Threads, [&](const RankEnd &end) {
                 RoundRank rank(fake, end);

@@ -46,7 +46,8 @@ inline constexpr uint32_t messageTableWithoutRounds = 4;
 /// The target of kernels that exchange messages. Their code is that of a CPU.
 inline constexpr const char *messageTarget = "mpi";
 /// That of GPU code for their copies and reductions is this and a chip's name.
-/// It reads a RankTable of one channel, whose rows need nothing of each other.
+/// It reads RankTables that libsccl makes of these: of rows that need nothing
+/// of each other, and of writes to ranks of the host with signals and waits.
 inline constexpr const char *messageChipPrefix = "mpi/";
 
 struct MessageHeader {

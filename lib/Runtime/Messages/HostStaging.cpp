@@ -12,11 +12,14 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace sccl;
 
 /// Slices begin at these bytes of a segment, which no element crosses.
 static constexpr uint64_t sliceAlignment = 64;
+/// Drivers map whole pages.
+static constexpr uint64_t pageBytes = 4096;
 
 Status HostStaging::open(const scclConfig &config,
                          std::unique_ptr<HostStaging> &result) {
@@ -41,15 +44,14 @@ static uint64_t mostSliceBytes(const plan::Manifest &plan) {
 }
 
 Status HostStaging::reserve(const plan::Manifest &plan, unsigned rank) {
-  constexpr uint64_t page = 4096;
   const plan::RankLayout &layout = plan.layout[rank];
   uint64_t needed = 2 * mostSliceBytes(plan) *
                     (layout.inputSegments + uint64_t(layout.outputSegments));
   if (needed <= bytes)
     return {};
   blocks.reserve(blocks.size() + 1);
-  needed = llvm::alignTo(needed, page);
-  HostMemory memory(static_cast<char *>(std::aligned_alloc(page, needed)));
+  needed = llvm::alignTo(needed, pageBytes);
+  HostMemory memory(static_cast<char *>(std::aligned_alloc(pageBytes, needed)));
   if (!memory)
     return {scclErrorOutOfMemory,
             "no memory for " + std::to_string(needed) +
@@ -60,6 +62,18 @@ Status HostStaging::reserve(const plan::Manifest &plan, unsigned rank) {
   blocks.push_back(std::move(memory));
   if (status.ok())
     bytes = needed;
+  return status;
+}
+
+Status HostStaging::mapWord(uint64_t *&word, uint64_t *&onDevice) {
+  page.reset(static_cast<char *>(std::aligned_alloc(pageBytes, pageBytes)));
+  if (!page)
+    return {scclErrorOutOfMemory, "no memory for a page of the host"};
+  std::memset(page.get(), 0, pageBytes);
+  word = reinterpret_cast<uint64_t *>(page.get());
+  void *mapped = nullptr;
+  Status status = gpu->mapHostMemory(word, pageBytes, &mapped);
+  onDevice = static_cast<uint64_t *>(mapped);
   return status;
 }
 

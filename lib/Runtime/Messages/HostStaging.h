@@ -61,6 +61,10 @@ public:
   /// Copies between any two addresses of host and GPU.
   Status copy(void *to, const void *from, uint64_t bytes);
 
+  /// A word of the host, 0 at first, that kernels can read: its address here
+  /// and there. Lasts as long as the device.
+  Status mapWord(uint64_t *&word, uint64_t *&onDevice);
+
   /// Messages may still be under way in memory of the host: leaves it alone
   /// from now on.
   void abandon();
@@ -95,6 +99,7 @@ private:
   /// For two slices in the last one; earlier ones were too small. The driver
   /// lets go of them with the device, so they go after it.
   std::vector<HostMemory> blocks;
+  HostMemory page;    ///< of `mapWord`
   uint64_t bytes = 0; ///< of the last one
   std::unique_ptr<Device> gpu;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers; ///< of `allocate`

@@ -60,8 +60,8 @@ Status MessageCommunicator::gatherByMessages() {
 Status MessageCommunicator::openStreams(scclDeviceKind kind) {
   if (!group->haveStreams())
     return {};
-  return StreamGroup::open(group->bootstrap, rank(), kind,
-                           staging ? &staging->device() : nullptr, streams);
+  return StreamGroup::open(group->bootstrap, rank(), group->host(), kind,
+                           staging.get(), streams);
 }
 
 /// Where the group is out of use, ends what is under way in streams: others may

@@ -54,6 +54,8 @@ public:
   unsigned numRanks() const { return transport.numRanks; }
   /// Ranks that share the processor of this one.
   unsigned ranksHere() const { return neighbours; }
+  /// Of the transport: the same for ranks that may share memory, or below 0.
+  int host() const { return transport.host; }
   /// A StreamGroup is of interest to some rank.
   bool haveStreams() const { return someHaveStreams; }
   /// Ranks that do not share memory with this one.

@@ -24,7 +24,13 @@ struct MessagePlanHello {
   uint64_t budget;
   uint64_t balance;    ///< of all its tables, see MessageProgram
   uint32_t isStreamed; ///< as far as this rank knows
+  StreamNeeds needs;
   Outcome outcome;
+};
+/// What they have agreed on.
+struct Agreement {
+  bool areStreamed = false;
+  StreamNeeds needs; ///< of all ranks
 };
 } // namespace
 
@@ -43,7 +49,7 @@ MessagePlan::MessagePlan(MessageGroup &group, MessageEngine &engine,
 /// Compares the plans of all ranks, and how it went for them.
 static Status agree(const MessageGroup &group, const LoadedPlan *plan,
                     MessagePlanHello hello, const Status &status,
-                    bool &areStreamed) {
+                    Agreement &result) {
   hello.plan = hashOf(plan);
   hello.outcome = Outcome(status);
   Gathered<MessagePlanHello> hellos(group.numRanks());
@@ -60,10 +66,11 @@ static Status agree(const MessageGroup &group, const LoadedPlan *plan,
   if (Status agreed = group.bootstrap.agree(status, hellos); !agreed.ok())
     return agreed;
   uint64_t sum = 0;
-  areStreamed = true;
+  result = {true, hello.needs};
   for (const MessagePlanHello &other : hellos) {
     sum += other.balance;
-    areStreamed &= other.isStreamed != 0;
+    result.areStreamed &= other.isStreamed != 0;
+    result.needs.merge(other.needs);
   }
   if (sum != 0)
     return {scclErrorInvalidPlan,
@@ -84,11 +91,11 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
           new MessagePlan(group, engine, streams, callers, plan, number));
     return before;
   });
-  bool areStreamed = false;
+  Agreement agreement;
   if (!made)
     return agree(group, plan.get(),
-                 {{}, memoryBudget(group.config, *group.device), 0, 0, {}},
-                 status, areStreamed);
+                 {{}, memoryBudget(group.config, *group.device), 0, 0, {}, {}},
+                 status, agreement);
   if (status = made->connect(); !status.ok())
     return status;
   result = std::move(made);
@@ -96,20 +103,28 @@ Status MessagePlan::load(MessageGroup &group, MessageEngine &engine,
 }
 
 Status MessagePlan::loadAgain() const {
-  bool areStreamed = false;
-  return agree(group, plan.get(), {{}, budget, balance(), isStreamed(), {}}, {},
-               areStreamed);
+  Agreement agreement;
+  return agree(group, plan.get(), {{}, budget, balance(), isStreamed(), {}, {}},
+               {}, agreement);
 }
 
 Status MessagePlan::connect() {
   budget = memoryBudget(group.config, *group.device);
   Status status = attempt([&] { return prepare(); });
-  bool areStreamed = false;
+  Agreement agreement;
+  StreamNeeds needs = stream ? stream->needs() : StreamNeeds();
   Status agreed =
-      agree(group, plan.get(), {{}, budget, balance(), isStreamed(), {}},
-            status, areStreamed);
-  if (!areStreamed)
-    stream.reset();
+      agree(group, plan.get(), {{}, budget, balance(), isStreamed(), needs, {}},
+            status, agreement);
+  if (agreed.ok() && agreement.areStreamed) {
+    status = stream->join(group.bootstrap, *plan, agreement.needs,
+                          memoryBudget(group.config, streams->device()));
+    if (status.ok())
+      return {};
+    if (streams->isRequired())
+      agreed = status;
+  }
+  stream.reset();
   return agreed;
 }
 

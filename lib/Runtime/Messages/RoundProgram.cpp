@@ -13,9 +13,8 @@
 
 using namespace sccl;
 
-/// A slot of the rank itself, as kernels read it.
-static TableSlot slotOf(const MessageSlot &slot, uint32_t step,
-                        uint32_t chunksPerSegment) {
+TableSlot sccl::tableSlotOf(const MessageSlot &slot, uint32_t step,
+                            uint32_t chunksPerSegment) {
   bool isScratch = slot.buffer == unsigned(BufferField::Scratch);
   return {~int32_t(slot.buffer),
           isScratch ? 0 : int32_t(slot.slot / chunksPerSegment),
@@ -25,7 +24,7 @@ static TableSlot slotOf(const MessageSlot &slot, uint32_t step,
 
 static TableRow rowOf(const MessageRow &row, uint32_t chunksPerSegment) {
   auto slot = [&](const MessageSlot &of, uint32_t step = 0) {
-    return slotOf(of, step, chunksPerSegment);
+    return tableSlotOf(of, step, chunksPerSegment);
   };
   if (row.kind == MessageRow::Copy)
     return {TableRow::Copy, row.position,  row.count, /*times=*/1,
@@ -76,8 +75,9 @@ static std::vector<uint32_t> levelsOf(const MessageProgram &program) {
   return levels;
 }
 
-RoundProgram RoundProgram::make(const MessageProgram &program,
-                                unsigned blocks) {
+RoundProgram
+RoundProgram::make(const MessageProgram &program, unsigned blocks,
+                   llvm::function_ref<bool(unsigned peer)> isNear) {
   llvm::ArrayRef<MessageRow> rows = program.rows();
   std::vector<uint32_t> levels = levelsOf(program);
   // By round, and then launches by level, and messages by peer, kind and tag.
@@ -88,10 +88,10 @@ RoundProgram RoundProgram::make(const MessageProgram &program,
   for (unsigned i = 0; i < rows.size(); ++i) {
     uint32_t round = program.rounds()[i];
     numRounds = std::max(numRounds, round + 1);
-    if (isMessage(rows[i]))
-      exchanged[round].push_back(i);
-    else
+    if (!isMessage(rows[i]))
       computed[{round, levels[i]}].push_back(i);
+    else if (!isNear || !isNear(rows[i].peer))
+      exchanged[round].push_back(i);
   }
   RoundProgram result;
   auto next = computed.begin();

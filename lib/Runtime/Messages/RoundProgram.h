@@ -10,6 +10,8 @@
 
 #include "MessageProgram.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace sccl {
 
 /// A table of messages as a list: for each round first what the rank computes,
@@ -30,9 +32,15 @@ struct RoundProgram {
   std::vector<uint32_t> messages; ///< rows of the table
   std::string tables;
 
-  /// Of `program`, which has rounds, for launches of up to `blocks` blocks.
-  static RoundProgram make(const MessageProgram &program, unsigned blocks);
+  /// Of `program`, which has rounds, for launches of up to `blocks` blocks;
+  /// without the messages of peers that are near, see NearProgram.
+  static RoundProgram make(const MessageProgram &program, unsigned blocks,
+                           llvm::function_ref<bool(unsigned peer)> isNear = {});
 };
+
+/// A slot of the rank itself, as kernels read it.
+TableSlot tableSlotOf(const MessageSlot &slot, uint32_t step,
+                      uint32_t chunksPerSegment);
 
 } // namespace sccl
 

@@ -7,6 +7,8 @@
 
 #include "StreamGroup.h"
 
+#include "HostStaging.h"
+
 #include <cstdlib>
 #include <cstring>
 
@@ -42,7 +44,8 @@ StreamGroup::Wish StreamGroup::wish() {
 }
 
 bool StreamGroup::isOfInterest(scclDeviceKind kind) {
-  return kind != scclDeviceCPU || wish() != Wish::None;
+  return kind != scclDeviceCPU || wish() != Wish::None ||
+         NearRanks::wish() != NearRanks::Wish::None;
 }
 
 /// Finds the library that this rank can offer.
@@ -112,7 +115,26 @@ static Status agreeOnWish(const Gathered<Offer> &offers,
   return {};
 }
 
-Status StreamGroup::open(const Bootstrap &bootstrap, unsigned rank,
+Status StreamGroup::open(const Bootstrap &bootstrap, unsigned rank, int host,
+                         scclDeviceKind kind, HostStaging *staging,
+                         std::unique_ptr<StreamGroup> &result) {
+  std::unique_ptr<StreamGroup> made;
+  Device *device = staging ? &staging->device() : nullptr;
+  if (Status status = find(bootstrap, rank, kind, device, made); !status.ok())
+    return status;
+  std::unique_ptr<NearRanks> near;
+  if (Status status = NearRanks::open(bootstrap, rank, host,
+                                      made ? staging : nullptr, near);
+      !status.ok())
+    return status;
+  if (made)
+    made->theNear = std::move(near);
+  result = std::move(made);
+  return {};
+}
+
+/// The library, and a communicator of it.
+Status StreamGroup::find(const Bootstrap &bootstrap, unsigned rank,
                          scclDeviceKind kind, Device *device,
                          std::unique_ptr<StreamGroup> &result) {
   const NcclLibrary *library = nullptr;
@@ -179,6 +201,8 @@ StreamGroup::~StreamGroup() {
 }
 
 void StreamGroup::abort() {
+  if (theNear)
+    theNear->abort();
   if (comm && !isAborted.exchange(true))
     (void)library.abort(comm);
 }

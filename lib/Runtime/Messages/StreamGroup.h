@@ -15,6 +15,7 @@
 #define SCCL_LIB_RUNTIME_MESSAGES_STREAMGROUP_H
 
 #include "NcclLibrary.h"
+#include "NearRanks.h"
 
 #include "Runtime/Bootstrap.h"
 #include "Runtime/Devices/Device.h"
@@ -34,18 +35,23 @@ public:
   /// has a device of `kind`.
   static bool isOfInterest(scclDeviceKind kind);
 
-  /// Collective, if it is of interest to some rank. `device` is null on a rank
-  /// without a GPU. Without a way that all ranks can go `result` is null; that
-  /// is an error if some rank has asked for one by name.
-  static Status open(const Bootstrap &bootstrap, unsigned rank,
-                     scclDeviceKind kind, Device *device,
+  /// Collective, if it is of interest to some rank. `host` is that of the
+  /// transport, and `staging` is null on a rank without a GPU. Without a way
+  /// that all ranks can go `result` is null; that is an error if some rank has
+  /// asked for one by name.
+  static Status open(const Bootstrap &bootstrap, unsigned rank, int host,
+                     scclDeviceKind kind, HostStaging *staging,
                      std::unique_ptr<StreamGroup> &result);
   /// Lets go of messages that are under way if it was aborted.
   ~StreamGroup();
   StreamGroup(const StreamGroup &) = delete;
 
   /// Some rank has asked for it by name.
-  bool isRequired() const { return required; }
+  bool isRequired() const {
+    return required || (theNear && theNear->isRequired());
+  }
+  /// Null if messages within hosts are none but those of the library.
+  const NearRanks *near() const { return theNear.get(); }
   Device &device() const { return theDevice; }
 
   // Messages between `begin` and `end` go together, as one thing in a stream.
@@ -66,6 +72,9 @@ public:
 private:
   StreamGroup(const NcclLibrary &library, Device &device, bool required)
       : library(library), theDevice(device), required(required) {}
+  static Status find(const Bootstrap &bootstrap, unsigned rank,
+                     scclDeviceKind kind, Device *device,
+                     std::unique_ptr<StreamGroup> &result);
   Status join(const Bootstrap &bootstrap, unsigned rank);
   Status check(const char *name, int code) const {
     return library.check(name, code, comm);
@@ -76,6 +85,7 @@ private:
   Device &theDevice;
   const bool required;
   void *comm = nullptr;
+  std::unique_ptr<NearRanks> theNear;
   std::atomic<bool> isAborted = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include "StreamPlan.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -24,27 +25,30 @@ Status StreamPlan::load(const LoadedPlan &plan, unsigned rank, unsigned number,
                         StreamGroup &group, const scclConfig &config,
                         std::unique_ptr<StreamPlan> &result) {
   std::unique_ptr<StreamPlan> made(new StreamPlan(plan, rank, tables, group));
-  Device &device = group.device();
-  made->blocks = config.smBudget
-                     ? std::min<unsigned>(mostBlocks, config.smBudget)
-                     : mostBlocks;
-  if (Status status = loadMessageCode(plan, rank, number, device, made->blocks,
-                                      made->programs);
+  made->theNeeds.blocks = config.smBudget
+                              ? std::min<unsigned>(mostBlocks, config.smBudget)
+                              : mostBlocks;
+  if (Status status = loadMessageCode(plan, rank, number, group.device(),
+                                      made->theNeeds.blocks, made->programs);
       !status.ok())
     return status;
-  if (Status status = made->addRounds(made->blocks); !status.ok())
-    return status;
-  if (Status status = made->makeMemory(memoryBudget(config, device));
-      !status.ok())
+  if (Status status = made->addRounds(); !status.ok())
     return status;
   result = std::move(made);
   return {};
 }
 
+/// None if all messages are of the library.
+llvm::ArrayRef<unsigned> StreamPlan::nearRanks() const {
+  return group.near() ? group.near()->ranks() : llvm::ArrayRef<unsigned>();
+}
+
 /// Makes lists of the tables that the code is for.
-Status StreamPlan::addRounds(unsigned blocks) {
+Status StreamPlan::addRounds() {
   rounds.resize(tables.size());
-  firstTable.resize(tables.size());
+  auto isNear = [&](unsigned peer) {
+    return llvm::is_contained(nearRanks(), peer);
+  };
   for (const LoadedProgram &program : programs)
     for (const plan::KernelInfo *kernel : program.kernels) {
       if (!kernel)
@@ -58,10 +62,83 @@ Status StreamPlan::addRounds(unsigned blocks) {
                 "the plan was compiled before messages had rounds, in which "
                 "NCCL and RCCL take them; compile it again"};
       RoundProgram &made = rounds[*kernel->rankTables];
-      if (made.rounds.empty())
-        made = RoundProgram::make(table, blocks);
+      if (!made.rounds.empty())
+        continue;
+      made = RoundProgram::make(table, theNeeds.blocks, isNear);
+      NearProgram::Needs near = NearProgram::needs(table, nearRanks());
+      theNeeds.epochs += near.epochs;
+      theNeeds.landingSegments = std::max<uint32_t>(
+          theNeeds.landingSegments,
+          llvm::divideCeil(near.slots, program.chunksPerSegment));
     }
   return {};
+}
+
+/// Makes the launches in place of messages within the host, from the tables of
+/// all its ranks.
+Status StreamPlan::addNear(const LoadedPlan &plan) {
+  llvm::ArrayRef<unsigned> ranks = nearRanks();
+  std::vector<LoadedPart> parts(ranks.size());
+  for (unsigned i = 0; i < ranks.size(); ++i)
+    if (Status status = plan.readPart(ranks[i], parts[i]); !status.ok())
+      return status;
+  nearPrograms.resize(tables.size());
+  unsigned epoch = 0;
+  for (unsigned set = 0; set < tables.size(); ++set) {
+    if (rounds[set].rounds.empty())
+      continue;
+    std::vector<MessageProgram> host(ranks.size());
+    for (unsigned i = 0; i < ranks.size(); ++i)
+      if (Status status = MessageProgram::read(
+              parts[i].part.rankTables[set], ranks[i], manifest.ranks, host[i]);
+          !status.ok())
+        return status;
+    if (Status status =
+            NearProgram::make(host, set, epoch, *layout, nearPrograms[set]);
+        !status.ok())
+      return status;
+    epoch += NearProgram::needs(tables[set], ranks).epochs;
+  }
+  return addNearCode(plan);
+}
+
+/// Whatever code for messages there is can copy, and knows flags.
+Status StreamPlan::addNearCode(const LoadedPlan &plan) {
+  for (const LoadedProgram &program : programs)
+    for (const plan::KernelInfo *kernel : program.kernels) {
+      if (!kernel)
+        continue;
+      llvm::StringRef code;
+      if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
+        return status;
+      nearBlockSize = kernel->blockSize;
+      return group.device().load(
+          code, kernel->symbolOf(rank),
+          {layout->groups(), layout->blocksPerGroup(), nearBlockSize},
+          nearFunction);
+    }
+  return {};
+}
+
+Status StreamPlan::join(const Bootstrap &bootstrap, const LoadedPlan &plan,
+                        const StreamNeeds &needs, uint64_t budget) {
+  const NearRanks *near = group.near();
+  Status status = attempt([&] {
+    if (near) {
+      theNeeds.landingSegments = needs.landingSegments;
+      layout.emplace(near->ranks(), near->own(), tables.size(), needs.blocks);
+      // Peers know where scratch memory begins.
+      nearControl = llvm::alignTo(layout->epoch(needs.epochs), tableAlignment);
+      if (Status added = addNear(plan); !added.ok())
+        return added;
+    }
+    return makeMemory(budget);
+  });
+  if (near)
+    status =
+        near->share(bootstrap, group.device(), status, memory.get(), others);
+  return bootstrap.agree(status.ok() ? attempt([&] { return fillConstants(); })
+                                     : status);
 }
 
 /// True if a rank that works in place has copies of both its buffers, whose
@@ -74,6 +151,17 @@ bool StreamPlan::closesGaps(const LoadedProgram &program) const {
          !program.info->inPlace;
 }
 
+/// The scratch memory of the program, and behind it of what arrives for the
+/// buffers of rank `of`.
+uint64_t StreamPlan::scratchOf(const LoadedProgram &program, uint64_t piece,
+                               unsigned of) const {
+  uint64_t slots =
+      uint64_t(theNeeds.landingSegments) * program.chunksPerSegment;
+  return llvm::SaturatingMultiplyAdd(
+      slots, chunkStride(piece, program.chunksPerSegment),
+      program.scratchBytes(of, piece));
+}
+
 /// What rank `of` needs for pieces of `piece` bytes of its segments.
 uint64_t StreamPlan::scratchBytes(const LoadedProgram &program, uint64_t piece,
                                   unsigned of) const {
@@ -81,8 +169,8 @@ uint64_t StreamPlan::scratchBytes(const LoadedProgram &program, uint64_t piece,
   uint64_t staged = program.info->inPlace ? 0 : layout.inputSegments;
   if (closesGaps(program))
     staged += layout.outputSegments;
-  return llvm::SaturatingAdd(program.scratchBytes(of, piece),
-                             llvm::SaturatingMultiply(staged, piece));
+  return llvm::SaturatingMultiplyAdd(staged, piece,
+                                     scratchOf(program, piece, of));
 }
 
 /// The longest piece for which all ranks have memory, the same on all.
@@ -104,24 +192,22 @@ uint64_t StreamPlan::pieceOf(const LoadedProgram &program,
   return piece;
 }
 
-/// Control memory and a word that stays 0, then tables; and scratch.
 Status StreamPlan::makeMemory(uint64_t budget) {
-  uint64_t bytes = llvm::alignTo(ControlLayout{1, 0, blocks}.controlBytes() +
-                                     sizeof(uint64_t),
-                                 tableAlignment);
-  for (unsigned set = 0; set < rounds.size(); ++set) {
-    firstTable[set] = bytes;
-    bytes += llvm::alignTo(rounds[set].tables.size(), tableAlignment);
-  }
+  uint64_t bytes = ControlLayout{1, 0, theNeeds.blocks}.controlBytes();
+  auto place = [&](uint64_t size) {
+    uint64_t begin = llvm::alignTo(bytes, tableAlignment);
+    bytes = begin + size;
+    return begin;
+  };
+  idleWord = place(sizeof(uint64_t));
+  peerTable = place(nearRanks().size() * sizeof(PeerEntry));
+  for (const RoundProgram &each : rounds)
+    firstTable.push_back(place(each.tables.size()));
+  for (const NearProgram &each : nearPrograms)
+    firstNear.push_back(place(each.tables.size()));
   Device &device = group.device();
   if (Status status = device.allocate(bytes, constants); !status.ok())
     return status;
-  for (unsigned set = 0; set < rounds.size(); ++set)
-    if (const std::string &table = rounds[set].tables; !table.empty())
-      if (Status status = device.copyNow(constants->data() + firstTable[set],
-                                         table.data(), table.size());
-          !status.ok())
-        return status;
   uint64_t most = 0;
   for (const LoadedProgram &program : programs) {
     pieces.push_back(pieceOf(program, budget));
@@ -135,11 +221,41 @@ Status StreamPlan::makeMemory(uint64_t budget) {
                   std::to_string(budget) + " that scratchBytes allows"};
     most = std::max(most, needed);
   }
-  return most == 0 ? Status() : device.allocate(most, scratch);
+  return nearControl + most == 0 ? Status()
+                                 : device.allocate(nearControl + most, memory);
+}
+
+/// Brings tables to the GPU, and the addresses of peers.
+Status StreamPlan::fillConstants() {
+  auto fill = [&](uint64_t at, const void *data, uint64_t size) {
+    return size == 0
+               ? Status()
+               : group.device().copyNow(constants->data() + at, data, size);
+  };
+  std::vector<PeerEntry> peers;
+  for (unsigned i = 0; i < nearRanks().size(); ++i) {
+    char *base = (others[i] ? others[i] : memory)->data();
+    peers.push_back({nullptr, nullptr, base + nearControl, base});
+  }
+  if (Status status =
+          fill(peerTable, peers.data(), peers.size() * sizeof(PeerEntry));
+      !status.ok())
+    return status;
+  for (unsigned set = 0; set < rounds.size(); ++set)
+    if (Status status = fill(firstTable[set], rounds[set].tables.data(),
+                             rounds[set].tables.size());
+        !status.ok())
+      return status;
+  for (unsigned set = 0; set < nearPrograms.size(); ++set)
+    if (Status status = fill(firstNear[set], nearPrograms[set].tables.data(),
+                             nearPrograms[set].tables.size());
+        !status.ok())
+      return status;
+  return {};
 }
 
 uint64_t StreamPlan::ownBytes() const {
-  return constants->size() + (scratch ? scratch->size() : 0);
+  return constants->size() + (memory ? memory->size() : 0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,8 +276,7 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   Piece piece = {};
   piece.program = &*program;
   piece.messages = &tables[*kernel.rankTables];
-  piece.rounds = &rounds[*kernel.rankTables];
-  piece.tables = firstTable[*kernel.rankTables];
+  piece.set = *kernel.rankTables;
   piece.function = program->find(request.type, request.op);
   piece.blockSize = kernel.blockSize;
   piece.reduction = reductionNumber(request.type, request.op);
@@ -201,7 +316,7 @@ Status StreamPlan::runStaged(const JoinedPlan::Flight &flight, Piece piece) {
   const plan::RankLayout &layout = manifest.layout[rank];
   uint64_t segment = flight.segmentBytes;
   char *output = piece.output;
-  char *area = scratch->data() + piece.program->scratchBytes(rank, piece.bytes);
+  char *area = scratch() + scratchOf(*piece.program, piece.bytes, rank);
   if (Status status =
           copySegments(area, piece.bytes, piece.input, segment,
                        layout.inputSegments, piece.bytes, piece.stream);
@@ -219,7 +334,7 @@ Status StreamPlan::runStaged(const JoinedPlan::Flight &flight, Piece piece) {
 }
 
 Status StreamPlan::runPiece(const Piece &piece) {
-  const RoundProgram &program = *piece.rounds;
+  const RoundProgram &program = rounds[piece.set];
   llvm::ArrayRef<uint32_t> messages = program.messages;
   for (size_t i = 0; i + 1 < program.rounds.size(); ++i) {
     const RoundProgram::Round &round = program.rounds[i],
@@ -227,6 +342,8 @@ Status StreamPlan::runPiece(const Piece &piece) {
     for (uint32_t j = round.firstLaunch; j < next.firstLaunch; ++j)
       if (Status status = compute(piece, program.launches[j]); !status.ok())
         return status;
+    if (Status status = writeNear(piece, i); !status.ok())
+      return status;
     if (Status status = exchange(
             piece, messages.slice(round.firstMessage,
                                   next.firstMessage - round.firstMessage));
@@ -236,25 +353,58 @@ Status StreamPlan::runPiece(const Piece &piece) {
   return {};
 }
 
-Status StreamPlan::compute(const Piece &piece,
-                           const RoundProgram::Launch &launch) {
-  uint64_t stride = chunkStride(piece.bytes, piece.program->chunksPerSegment);
-  constexpr uint64_t accessBytes = 16;
-  uint64_t busy = llvm::divideCeil(launch.mostChunks * stride,
-                                   piece.blockSize * accessBytes);
+LaunchArguments StreamPlan::argumentsFor(const Piece &piece) const {
   LaunchArguments arguments = {};
   arguments.input = piece.input;
   arguments.output = piece.output;
-  arguments.scratch = scratch ? scratch->data() : nullptr;
-  arguments.control = constants->data();
-  arguments.abort = reinterpret_cast<uint64_t *>(
-      constants->data() + ControlLayout{1, 0, blocks}.controlBytes());
+  arguments.scratch = scratch();
   arguments.segment = piece.bytes;
   arguments.distance = piece.distance;
-  arguments.table = constants->data() + piece.tables + launch.table;
   arguments.reduction = piece.reduction;
-  arguments.blocks = std::clamp<uint64_t>(busy, 1, blocks);
+  return arguments;
+}
+
+/// So many as have something to do for rows of `mostChunks` chunks.
+uint64_t StreamPlan::blocksFor(const Piece &piece, uint32_t mostChunks,
+                               unsigned blockSize) const {
+  constexpr uint64_t accessBytes = 16;
+  uint64_t stride = chunkStride(piece.bytes, piece.program->chunksPerSegment);
+  return std::max<uint64_t>(
+      llvm::divideCeil(mostChunks * stride, blockSize * accessBytes), 1);
+}
+
+Status StreamPlan::compute(const Piece &piece,
+                           const RoundProgram::Launch &launch) {
+  LaunchArguments arguments = argumentsFor(piece);
+  arguments.control = constants->data();
+  arguments.abort = reinterpret_cast<uint64_t *>(constants->data() + idleWord);
+  arguments.table = constants->data() + firstTable[piece.set] + launch.table;
+  arguments.blocks = std::min<uint64_t>(
+      blocksFor(piece, launch.mostChunks, piece.blockSize), theNeeds.blocks);
   return group.device().launch(*piece.function, arguments, piece.stream);
+}
+
+/// What goes to ranks of the host and comes from them in round number `round`.
+/// Both ends have as many blocks: all ranks know the longest message.
+Status StreamPlan::writeNear(const Piece &piece, size_t round) {
+  if (!layout)
+    return {};
+  const NearProgram &program = nearPrograms[piece.set];
+  if (round >= program.rounds.size() ||
+      program.rounds[round] == NearProgram::noTable)
+    return {};
+  uint64_t busy = llvm::divideCeil(
+      blocksFor(piece, piece.messages->header().mostChunks, nearBlockSize),
+      layout->groups());
+  LaunchArguments arguments = argumentsFor(piece);
+  arguments.control = memory->data();
+  arguments.peers =
+      reinterpret_cast<PeerEntry *>(constants->data() + peerTable);
+  arguments.abort = group.near()->abortWord();
+  arguments.table =
+      constants->data() + firstNear[piece.set] + program.rounds[round];
+  arguments.blocks = std::min<uint64_t>(busy, layout->blocksPerGroup());
+  return group.device().launch(*nearFunction, arguments, piece.stream);
 }
 
 /// The messages of a round are one group: see MessageTable.h for why groups do
@@ -287,7 +437,7 @@ Status StreamPlan::post(const Piece &piece, const MessageRow &row,
   auto buffer = BufferField(place.buffer);
   char *from = buffer == BufferField::Input    ? piece.input
                : buffer == BufferField::Output ? piece.output
-                                               : scratch->data();
+                                               : scratch();
   char *at = from + slotOffset(buffer, place.slot, chunks, piece.bytes,
                                piece.distance);
   return sends ? group.send(at, end - begin, row.peer, stream)

@@ -8,12 +8,29 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_STREAMPLAN_H
 #define SCCL_LIB_RUNTIME_MESSAGES_STREAMPLAN_H
 
+#include "NearProgram.h"
 #include "RoundProgram.h"
 #include "StreamGroup.h"
 
 #include "Runtime/JoinedPlan.h"
 
+#include <algorithm>
+#include <optional>
+
 namespace sccl {
+
+/// What all ranks have to do alike.
+struct StreamNeeds {
+  uint32_t blocks = UINT32_MAX; ///< that a launch may have
+  uint32_t landingSegments = 0; ///< of what arrives from ranks of the host
+  uint32_t epochs = 0;          ///< of launches in place of such messages
+
+  void merge(const StreamNeeds &other) {
+    blocks = std::min(blocks, other.blocks);
+    landingSegments = std::max(landingSegments, other.landingSegments);
+    epochs = std::max(epochs, other.epochs);
+  }
+};
 
 /// What one rank needs to execute the programs of a plan for messages in the
 /// order of a stream: code and memory on its GPU.
@@ -21,11 +38,18 @@ class StreamPlan {
 public:
   /// Not collective. `tables` are those of `rank`, by set. Fails with
   /// scclErrorUnsupported if the plan has no such code for the GPU, or is older
-  /// than rounds. Memory for pieces has up to `budget` bytes.
+  /// than rounds.
   static Status load(const LoadedPlan &plan, unsigned rank, unsigned number,
                      const std::vector<MessageProgram> &tables,
                      StreamGroup &group, const scclConfig &config,
                      std::unique_ptr<StreamPlan> &result);
+
+  /// Of this rank.
+  const StreamNeeds &needs() const { return theNeeds; }
+  /// Collective, before launches. `needs` are those of all ranks. Makes memory,
+  /// for pieces up to `budget` bytes. Fails on all ranks if it fails on one.
+  Status join(const Bootstrap &bootstrap, const LoadedPlan &plan,
+              const StreamNeeds &needs, uint64_t budget);
 
   /// Enqueues `flight`, which has elements. Nothing else may be in flight.
   /// After an error some of it may be under way.
@@ -38,9 +62,8 @@ private:
   struct Piece {
     const LoadedProgram *program;
     const MessageProgram *messages;
-    const RoundProgram *rounds;
+    unsigned set;
     const DeviceFunction *function;
-    uint64_t tables; ///< on the GPU
     unsigned blockSize;
     uint64_t reduction;
     char *input, *output;
@@ -52,9 +75,18 @@ private:
              const std::vector<MessageProgram> &tables, StreamGroup &group)
       : manifest(plan.view.manifest), rank(rank), tables(tables), group(group) {
   }
-  Status addRounds(unsigned blocks);
+  Status addRounds();
+  llvm::ArrayRef<unsigned> nearRanks() const;
+  Status addNear(const LoadedPlan &plan);
+  Status addNearCode(const LoadedPlan &plan);
   Status makeMemory(uint64_t budget);
+  Status fillConstants();
+  char *scratch() const {
+    return memory ? memory->data() + nearControl : nullptr;
+  }
   bool closesGaps(const LoadedProgram &program) const;
+  uint64_t scratchOf(const LoadedProgram &program, uint64_t piece,
+                     unsigned of) const;
   uint64_t scratchBytes(const LoadedProgram &program, uint64_t piece,
                         unsigned of) const;
   uint64_t pieceOf(const LoadedProgram &program, uint64_t budget) const;
@@ -63,7 +95,11 @@ private:
   Status copySegments(char *to, uint64_t toPitch, const char *from,
                       uint64_t fromPitch, unsigned segments, uint64_t bytes,
                       void *stream);
+  LaunchArguments argumentsFor(const Piece &piece) const;
+  uint64_t blocksFor(const Piece &piece, uint32_t mostChunks,
+                     unsigned blockSize) const;
   Status compute(const Piece &piece, const RoundProgram::Launch &launch);
+  Status writeNear(const Piece &piece, size_t round);
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
   Status post(const Piece &piece, const MessageRow &row, void *stream);
 
@@ -72,12 +108,23 @@ private:
   const std::vector<MessageProgram> &tables; ///< by set
   StreamGroup &group;
   std::vector<LoadedProgram> programs;
-  std::vector<RoundProgram> rounds;        ///< by set
-  std::vector<uint64_t> firstTable;        ///< by set, a byte of `constants`
-  std::vector<uint64_t> pieces;            ///< by program: bytes of the largest
-  unsigned blocks = 1;                     ///< that a launch may have
-  std::unique_ptr<DeviceBuffer> constants; ///< control memory, then tables
-  std::unique_ptr<DeviceBuffer> scratch;
+  std::vector<RoundProgram> rounds; ///< by set
+  std::vector<uint64_t> pieces;     ///< by program: bytes of the largest
+  StreamNeeds theNeeds;
+  /// Control memory, a word that stays 0, addresses of peers, and tables.
+  std::unique_ptr<DeviceBuffer> constants;
+  uint64_t idleWord = 0, peerTable = 0;        ///< bytes of that
+  std::vector<uint64_t> firstTable, firstNear; ///< by set
+  /// Control memory for ranks of the host, if there are any, then scratch.
+  std::unique_ptr<DeviceBuffer> memory;
+  uint64_t nearControl = 0; ///< bytes of it
+
+  // If ranks of the host write to each other's memory.
+  std::optional<NearLayout> layout;
+  std::vector<NearProgram> nearPrograms; ///< by set
+  std::unique_ptr<DeviceFunction> nearFunction;
+  unsigned nearBlockSize = 1;
+  NearRanks::Mapped others;
 };
 
 } // namespace sccl

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// usage: fake-plan IN.sccl OUT.sccl cuda|hip
+// usage: fake-plan IN.sccl OUT.sccl cuda|hip [messages]
+//
+// With "messages" a plan for ranks that exchange messages gets code for GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,12 +18,14 @@
 #include <iterator>
 
 int main(int argc, char **argv) {
-  if (argc != 4)
+  if (argc != 4 && argc != 5)
     return 1;
   std::ifstream in(argv[1], std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::string changed = fake::asGPUPlan(
-      bytes, /*isCUDA=*/std::string(argv[3]) == "cuda", /*isVirtual=*/true);
+  bool isCUDA = std::string(argv[3]) == "cuda";
+  std::string changed =
+      argc == 5 ? fake::withMessageCode(bytes, isCUDA)
+                : fake::asGPUPlan(bytes, isCUDA, /*isVirtual=*/true);
   if (changed.empty()) {
     std::fprintf(stderr, "fake-plan: error: %s is no plan\n", argv[1]);
     return 1;

@@ -1,0 +1,159 @@
+//===- NearRanks.cpp - Ranks that write to each other's memory ------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NearRanks.h"
+
+#include "HostStaging.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <atomic>
+#include <cstdlib>
+
+using namespace sccl;
+
+namespace {
+/// What ranks tell each other to find out who is near.
+struct Neighbourhood {
+  NearRanks::Wish wish;
+  int32_t host; ///< of the transport; below 0 if nobody is near
+  uint64_t machine;
+  Outcome outcome;
+
+  bool isNear(const Neighbourhood &other) const {
+    return host >= 0 && host == other.host && machine == other.machine;
+  }
+};
+/// Memory of a rank, for those that are near.
+struct Share {
+  DeviceHandle handle;
+  Outcome outcome;
+};
+} // namespace
+
+static const char *const nearWishes[] = {"", "writes", "messages"};
+
+NearRanks::Wish NearRanks::wish() {
+  const char *text = std::getenv("SCCL_WITHIN_HOST");
+  if (!text)
+    return Wish::None;
+  for (unsigned i = 0; i < std::size(nearWishes); ++i)
+    if (!std::strcmp(text, nearWishes[i]))
+      return Wish(i);
+  return Wish::Unknown;
+}
+
+/// What the ranks have asked for together. Fails on all if that is not one.
+static Status agreeOnNearWish(const Gathered<Neighbourhood> &all,
+                              NearRanks::Wish &wish) {
+  using Wish = NearRanks::Wish;
+  unsigned first = 0;
+  wish = Wish::None;
+  for (unsigned rank = 0; rank < all.size(); ++rank) {
+    Wish own = all[rank].wish;
+    if (own == Wish::Unknown)
+      return invalid("rank " + std::to_string(rank) +
+                     ": SCCL_WITHIN_HOST is neither writes nor messages");
+    if (own == Wish::None || own == wish)
+      continue;
+    if (wish != Wish::None)
+      return {scclErrorMismatch, "SCCL_WITHIN_HOST is " +
+                                     std::string(nearWishes[unsigned(wish)]) +
+                                     " for rank " + std::to_string(first) +
+                                     " and " + nearWishes[unsigned(own)] +
+                                     " for rank " + std::to_string(rank)};
+    wish = own;
+    first = rank;
+  }
+  return {};
+}
+
+static Status refuse(const std::string &why) {
+  return {scclErrorUnsupported,
+          "SCCL_WITHIN_HOST is writes, and cannot be used: " + why};
+}
+
+Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
+                       HostStaging *staging,
+                       std::unique_ptr<NearRanks> &result) {
+  Neighbourhood own = {wish(), host, 0, {}};
+  own.outcome = Outcome(attempt([&] { return machineId(own.machine); }));
+  Gathered<Neighbourhood> all(bootstrap.size());
+  if (Status gathered = bootstrap.gather(own, all); !gathered.ok())
+    return gathered;
+  Wish wish = Wish::None;
+  if (Status agreed = agreeOnNearWish(all, wish); !agreed.ok())
+    return agreed;
+  bool required = wish == Wish::Writes;
+  if (!staging)
+    return required ? refuse("messages do not go by NCCL or RCCL, of which "
+                             "SCCL_TRANSPORT asks for one")
+                    : Status();
+  if (Status status = bootstrap.agree(Status(), all);
+      wish == Wish::Messages || !status.ok())
+    return required ? status : Status();
+  auto isNear = [&](unsigned other) { return all[other].isNear(all[rank]); };
+  std::vector<unsigned> ranks;
+  bool hasSome = false;
+  for (unsigned other = 0; other < all.size(); ++other) {
+    if (other == rank || isNear(other))
+      ranks.push_back(other);
+    for (unsigned before = 0; before < other; ++before)
+      hasSome |= all[before].isNear(all[other]);
+  }
+  if (!hasSome)
+    return {};
+  std::unique_ptr<NearRanks> made(
+      new NearRanks(rank, std::move(ranks), required));
+  Status status = made->tryOut(bootstrap, *staging);
+  if (status.ok())
+    result = std::move(made);
+  return required && !status.ok() ? refuse(status.message()) : Status();
+}
+
+unsigned NearRanks::own() const {
+  return llvm::find(theRanks, rank) - theRanks.begin();
+}
+
+/// Has all ranks map some memory of each other.
+Status NearRanks::tryOut(const Bootstrap &bootstrap, HostStaging &staging) {
+  std::unique_ptr<DeviceBuffer> memory;
+  Status status = attempt([&] {
+    Status mapped = staging.mapWord(word, wordOfKernels);
+    return mapped.ok() ? staging.device().allocate(sizeof(uint64_t), memory)
+                       : mapped;
+  });
+  Mapped others;
+  return share(bootstrap, staging.device(), status, memory.get(), others);
+}
+
+Status NearRanks::share(const Bootstrap &bootstrap, Device &device,
+                        const Status &before, DeviceBuffer *memory,
+                        Mapped &others) const {
+  Share own = {};
+  own.outcome = Outcome(before);
+  if (before.ok())
+    own.handle = memory->handle();
+  Gathered<Share> all(bootstrap.size());
+  if (Status gathered = bootstrap.gather(own, all); !gathered.ok())
+    return gathered;
+  if (Status status = bootstrap.agree(before, all); !status.ok())
+    return status;
+  Status status = bootstrap.agree(attempt([&] {
+    others.resize(theRanks.size());
+    for (unsigned i = 0; i < theRanks.size(); ++i)
+      if (theRanks[i] != rank)
+        if (Status mapped = device.import(all[theRanks[i]].handle, others[i]);
+            !mapped.ok())
+          return mapped;
+    return Status();
+  }));
+  memory->seal();
+  return status;
+}
+
+void NearRanks::abort() { std::atomic_ref<uint64_t>(*word).store(1); }

@@ -1,0 +1,75 @@
+//===- NearRanks.h - Ranks that write to each other's memory ----*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where messages go in the order of streams, GPUs of one host may write to each
+// other's memory in place of sending: if that works among all ranks of each
+// host. SCCL_WITHIN_HOST is writes or messages if there is to be no other way.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_LIB_RUNTIME_MESSAGES_NEARRANKS_H
+#define SCCL_LIB_RUNTIME_MESSAGES_NEARRANKS_H
+
+#include "Runtime/Bootstrap.h"
+#include "Runtime/Devices/Device.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <memory>
+#include <vector>
+
+namespace sccl {
+
+class HostStaging;
+
+/// The ranks of this rank's host, and a word that ends their kernels.
+class NearRanks {
+public:
+  /// What SCCL_WITHIN_HOST asks for.
+  enum class Wish : uint32_t { None, Writes, Messages, Unknown };
+  static Wish wish();
+
+  /// Collective. `host` is that of the transport, and `staging` the GPU of this
+  /// rank; null on all ranks if messages do not go in the order of streams. If
+  /// not all ranks can write to those of their host, or nobody has one,
+  /// `result` is null; that they cannot is an error if some rank has asked for
+  /// it by name.
+  static Status open(const Bootstrap &bootstrap, unsigned rank, int host,
+                     HostStaging *staging, std::unique_ptr<NearRanks> &result);
+
+  /// Those of the host, ascending, with this one, which is number `own`.
+  llvm::ArrayRef<unsigned> ranks() const { return theRanks; }
+  unsigned own() const;
+  /// Some rank has asked for writes by name.
+  bool isRequired() const { return required; }
+
+  /// Collective, on all hosts. Offers `memory` of this rank, which is there
+  /// unless `before` is an error, and maps that of the others, by number on the
+  /// host; of this rank there is none. Fails on all ranks if it fails on one.
+  using Mapped = std::vector<std::unique_ptr<DeviceBuffer>>;
+  Status share(const Bootstrap &bootstrap, Device &device, const Status &before,
+               DeviceBuffer *memory, Mapped &others) const;
+
+  /// Not 0 if kernels are to end; as they see it.
+  uint64_t *abortWord() const { return wordOfKernels; }
+  /// Ends kernels of this rank that wait. Thread-safe.
+  void abort();
+
+private:
+  NearRanks(unsigned rank, std::vector<unsigned> ranks, bool required)
+      : rank(rank), theRanks(std::move(ranks)), required(required) {}
+  Status tryOut(const Bootstrap &bootstrap, HostStaging &staging);
+
+  const unsigned rank;
+  const std::vector<unsigned> theRanks;
+  const bool required;
+  uint64_t *word = nullptr, *wordOfKernels = nullptr;
+};
+
+} // namespace sccl
+
+#endif // SCCL_LIB_RUNTIME_MESSAGES_NEARRANKS_H

@@ -1,0 +1,218 @@
+//===- GPUNearTest.cpp - Messages within hosts as writes ------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is computed is in GPURoundTest.cpp, on hosts of one rank and of several;
+// this is about the ways that messages take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPURounds.h"
+
+using namespace sccl;
+
+namespace {
+/// Ranks that may be on hosts of several.
+class NearRounds : public Rounds {
+protected:
+  /// Messages that went by the library, within hosts of `ofHost` ranks or
+  /// between them, since this was made.
+  struct Count {
+    const Ranks &ranks;
+    unsigned within = 0, between = 0;
+    explicit Count(const Ranks &ranks) : ranks(ranks) { add(-1); }
+    void add(int sign) {
+      auto sends = reinterpret_cast<unsigned (*)(int, int)>(
+          dlsym(library(), "scclStandInSends"));
+      for (unsigned from = 0; sends && from < ranks.count; ++from)
+        for (unsigned to = 0; to < ranks.count; ++to)
+          (from / ranks.ofHost == to / ranks.ofHost ? within : between) +=
+              sign * sends(from, to);
+    }
+    void end() { add(1); }
+    static void *library() {
+      static void *const opened = dlopen(SCCL_TEST_STAND_IN, RTLD_NOW);
+      return opened;
+    }
+  };
+
+  /// A sum of all ranks.
+  int reduce(const Ranks &ranks) const {
+    constexpr size_t count = 3001;
+    return onRanks(
+        ranks, count, count, [&](const RankEnd &end, RoundRank &rank) {
+          return rank.put(rank.send, inputOf<float>(end.rank, count)) +
+                 check(!rank.launch(rank.send, rank.recv, count), "launch") +
+                 rank.expect(rank.recv, sumOf<float>(end.numRanks, count),
+                             "sum");
+        });
+  }
+  void expectSends(const Ranks &ranks, bool within, bool between) const {
+    Count count(ranks);
+    EXPECT_EQ(0, reduce(ranks));
+    count.end();
+    EXPECT_EQ(count.within != 0, within) << count.within;
+    EXPECT_EQ(count.between != 0, between) << count.between;
+  }
+  const std::string name = fake.isCUDA ? "nccl" : "rccl";
+};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(GPU, NearRounds,
+                         testing::Values(scclDeviceCUDA, scclDeviceHIP),
+                         [](const auto &info) {
+                           return info.param == scclDeviceCUDA ? "CUDA" : "HIP";
+                         });
+
+static Ranks eightOn(unsigned hosts) {
+  Ranks ranks{8, meshReduce};
+  ranks.ofHost = 8 / hosts;
+  return ranks;
+}
+
+TEST_P(NearRounds, OnlyWhatCrossesHostsIsAMessage) {
+  for (unsigned hosts : {4, 2})
+    expectSends(eightOn(hosts), false, true);
+  expectSends(eightOn(1), false, false);
+  expectSends(eightOn(8), false, true);
+  Setting wish("SCCL_WITHIN_HOST", "writes");
+  expectSends(eightOn(2), false, true);
+  Setting library("SCCL_TRANSPORT", name);
+  expectSends(eightOn(2), false, true);
+}
+
+TEST_P(NearRounds, MessagesWithinHostsMayBeAskedFor) {
+  Setting wish("SCCL_WITHIN_HOST", "messages");
+  expectSends(eightOn(2), true, true);
+  expectSends(eightOn(1), true, false);
+}
+
+TEST_P(NearRounds, GPUsWithoutAccessToPeersSendMessages) {
+  Setting peers("SCCL_FAKE_NO_PEERS", "1");
+  expectSends(eightOn(2), true, true);
+  Setting wish("SCCL_WITHIN_HOST", "writes");
+  expectNoWay(scclErrorUnsupported,
+              "SCCL_WITHIN_HOST is writes, and cannot be used: ", eightOn(2));
+  expectNoWay(scclErrorUnsupported, "cannot access memory of device",
+              eightOn(2));
+}
+
+TEST_P(NearRounds, WritesThatWereAskedForNeedTheLibrary) {
+  Setting wish("SCCL_WITHIN_HOST", "writes");
+  Setting other("SCCL_NCCL_LIBRARY", "none");
+  expectNoWay(scclErrorUnsupported,
+              "SCCL_WITHIN_HOST is writes, and cannot be used: messages do not "
+              "go by NCCL or RCCL",
+              eightOn(2));
+}
+
+TEST_P(NearRounds, WritesThatWereAskedForNeedCode) {
+  Setting wish("SCCL_WITHIN_HOST", "writes");
+  Ranks ranks = eightOn(2);
+  ranks.hasCode = false;
+  expectNoWay(scclErrorUnsupported, "the plan has no code for messages on",
+              ranks);
+}
+
+TEST_P(NearRounds, NobodyAsksForWhatThereIsNot) {
+  Setting wish("SCCL_WITHIN_HOST", "telepathy");
+  expectNoWay(scclErrorInvalidArgument,
+              "SCCL_WITHIN_HOST is neither writes nor messages", eightOn(2));
+}
+
+/// Whichever call fails, all ranks take one way, or all fail.
+TEST_P(NearRounds, AFailureOfOneRankIsOneForAll) {
+  struct Call {
+    const char *cuda, *hip;
+  };
+  for (Call call : {Call{"cuMemAlloc_v2", "hipExtMallocWithFlags"},
+                    {"cuMemHostRegister_v2", "hipHostRegister"},
+                    {"cuDeviceCanAccessPeer", "hipDeviceCanAccessPeer"},
+                    {"cuModuleLoadDataEx", "hipModuleLoadData"}}) {
+    const char *failing = fake.isCUDA ? call.cuda : call.hip;
+    Ranks ranks;
+    ranks.ofHost = 2;
+    unsigned number = 1, calls = 0;
+    do {
+      fake.reset();
+      Setting fail("SCCL_FAKE_FAIL", failing + (":" + std::to_string(number)));
+      LoopNetwork network;
+      network.ranksOfHost = ranks.ofHost;
+      std::array<scclResult, 2> results = {};
+      EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+                  RoundRank rank(fake, end);
+                  results[end.rank] = join(rank, network, end, ranks);
+                  meet(end);
+                  return 0;
+                }));
+      EXPECT_EQ(results[0], results[1]) << failing << " " << number;
+      EXPECT_EQ(fake.live(), 0u) << failing << " " << number;
+      calls = fake.calls(call.cuda, call.hip);
+    } while (++number <= calls);
+    EXPECT_GT(number, 2u) << failing;
+  }
+}
+
+/// Waits until `rank` has an error, whose stream ends then.
+static int expectEnd(RoundRank &rank, const std::string &message) {
+  secondsToError(rank.member.comm);
+  return check(scclCommGetError(rank.member.comm) != scclSuccess &&
+                   messageHas(message),
+               message) +
+         check(!rank.streams.wait(), "wait");
+}
+
+TEST_P(NearRounds, ARankThatAbortsEndsKernelsThatWait) {
+  for (unsigned culprit : {0, 1}) {
+    Ranks ranks;
+    ranks.ofHost = 2;
+    EXPECT_EQ(
+        0, onRanks(ranks, 100, 100, [&](const RankEnd &end, RoundRank &rank) {
+          int failed = 0;
+          if (end.rank == 0)
+            failed += check(!rank.launch(rank.send, rank.recv, 100), "launch") +
+                      check(rank.streams.isBusy(), "waits");
+          meet(end);
+          if (end.rank == culprit)
+            failed += check(!scclCommAbort(rank.member.comm), "abort");
+          return failed + expectEnd(rank, "rank " + std::to_string(culprit) +
+                                              " has aborted");
+        }));
+  }
+}
+
+TEST_P(NearRounds, AnErrorOfTheLibraryEndsKernelsOfOtherHosts) {
+  Ranks ranks = eightOn(2);
+  EXPECT_EQ(0,
+            onRanks(ranks, 100, 100, [&](const RankEnd &end, RoundRank &rank) {
+              meet(end);
+              if (end.rank == 0)
+                setenv("SCCL_STAND_IN_FAIL", "ncclSend:1", 1);
+              meet(end);
+              (void)rank.launch(rank.send, rank.recv, 100);
+              int failed = expectEnd(rank, "ncclSend failed");
+              meet(end);
+              return failed;
+            }));
+  unsetenv("SCCL_STAND_IN_FAIL");
+}
+
+TEST_P(NearRounds, OfTenThousandLaunchesInARow) {
+  Ranks ranks;
+  ranks.ofHost = 2;
+  constexpr size_t count = 100;
+  EXPECT_EQ(
+      0, onRanks(ranks, count, count, [&](const RankEnd &end, RoundRank &rank) {
+        int failed = 0;
+        // Now of another program, or another size.
+        for (unsigned turn = 0; turn < 10000; ++turn)
+          failed += check(!rank.launch(rank.send, rank.recv, 1 + turn % count),
+                          "launch");
+        failed += rank.put(rank.send, inputOf<float>(end.rank, count));
+        failed += check(!rank.launch(rank.send, rank.recv, count), "last");
+        return failed + rank.expect(rank.recv, sumOf<float>(2, count), "sum");
+      }));
+}

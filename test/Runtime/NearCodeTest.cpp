@@ -1,0 +1,211 @@
+//===- NearCodeTest.cpp - Code for GPUs that write to their host's --------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All ranks are on one host, so that no messages are left. Emulated GPUs
+// execute what each does in its stream; the emulator tells of races.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runtime/Messages/NearProgram.h"
+#include "Runtime/Messages/RoundProgram.h"
+
+#include "sccl/Emulate/Code.h"
+#include "sccl/Emulate/Machine.h"
+#include "sccl/Plan/Plan.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <numeric>
+
+using namespace sccl;
+
+namespace {
+/// A rank, and addresses of its memory.
+struct NearRank {
+  RoundProgram rounds;
+  NearProgram near;
+  uint64_t input, output, memory, control, tables, nearTables;
+};
+
+/// All ranks of a program.
+class NearCode {
+public:
+  /// The last program of the plan at `path`, in launches of up to `blocks`
+  /// blocks, with buffers of up to `most` elements.
+  NearCode(const char *path, unsigned blocks, size_t most);
+  /// Enqueues a launch with other values than those before.
+  void launch(size_t elements);
+  /// Executes all, and looks at the outputs.
+  void run();
+
+private:
+  void findKernel(const char *path);
+  void addRanks(size_t most);
+  void addRank(unsigned number, const std::vector<MessageProgram> &programs,
+               size_t most);
+  void launchRank(unsigned number, uint64_t segment);
+  float valueOf(unsigned rank, size_t i) const {
+    return float((i * 7 + rank * 13 + launches * 5) % 1021);
+  }
+
+  const unsigned blocks;
+  plan::Plan plan;
+  const plan::KernelInfo *kernel = nullptr;
+  std::optional<Result<emulate::Code>> code;
+  std::optional<emulate::Machine> machine;
+  std::optional<NearLayout> layout;
+  std::vector<NearRank> ranks;
+  uint64_t scratch = 0, peers = 0, abort = 0;
+  unsigned launches = 0, found = 0;
+};
+} // namespace
+
+void NearCode::findKernel(const char *path) {
+  std::ifstream file(path, std::ios::binary);
+  plan = *plan::readPlan(std::string(std::istreambuf_iterator<char>(file), {}));
+  for (const plan::KernelInfo &each : plan.manifest.kernels)
+    if (each.target == "mpi/sm_90" && each.element == "f32" &&
+        each.reduction == "sum")
+      kernel = &each;
+}
+
+NearCode::NearCode(const char *path, unsigned blocks, size_t most)
+    : blocks(blocks) {
+  findKernel(path);
+  if (!kernel)
+    return;
+  code.emplace(emulate::Code::parse(plan.blobs[kernel->blob]));
+  if (!*code)
+    return;
+  machine.emplace(**code, plan.manifest.ranks, blocks, kernel->blockSize,
+                  emulate::Settings{});
+  addRanks(most);
+}
+
+void NearCode::addRanks(size_t most) {
+  unsigned numRanks = plan.manifest.ranks;
+  std::vector<unsigned> all(numRanks);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<MessageProgram> programs(numRanks);
+  uint32_t slots = 0, epochs = 0;
+  for (unsigned i = 0; i < numRanks; ++i) {
+    Status status = MessageProgram::read(
+        plan.rankTables[*kernel->rankTables][i], i, numRanks, programs[i]);
+    ASSERT_TRUE(status.ok()) << status.message();
+    NearProgram::Needs own = NearProgram::needs(programs[i], all);
+    slots = std::max(slots, own.slots + programs[i].header().scratchSlots);
+    epochs = std::max(epochs, own.epochs);
+  }
+  uint64_t stride =
+      chunkStride(most * sizeof(float), programs[0].header().chunksPerSegment);
+  abort = machine->allocate(sizeof(uint64_t), "abort");
+  ranks.resize(numRanks);
+  std::vector<uint64_t> entries;
+  for (unsigned i = 0; i < numRanks; ++i) {
+    layout.emplace(all, i, /*sets=*/1, blocks);
+    scratch = (layout->epoch(epochs) + 255) / 256 * 256;
+    ranks[i].memory = machine->allocate(scratch + slots * stride,
+                                        "memory of rank " + std::to_string(i));
+    addRank(i, programs, most);
+    for (uint64_t address :
+         {uint64_t(0), uint64_t(0), ranks[i].memory + scratch, ranks[i].memory})
+      entries.push_back(address);
+  }
+  peers = machine->allocateConstant(entries.data(),
+                                    entries.size() * sizeof(uint64_t), "peers");
+}
+
+void NearCode::addRank(unsigned number,
+                       const std::vector<MessageProgram> &programs,
+                       size_t most) {
+  NearRank &rank = ranks[number];
+  rank.rounds = RoundProgram::make(programs[number], blocks,
+                                   [](unsigned) { return true; });
+  EXPECT_TRUE(rank.rounds.messages.empty());
+  Status status = NearProgram::make(programs, /*set=*/0, /*firstEpoch=*/0,
+                                    *layout, rank.near);
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::string name = " of rank " + std::to_string(number);
+  rank.input = machine->allocate(most * sizeof(float), "input" + name);
+  rank.output = machine->allocate(most * sizeof(float), "output" + name);
+  rank.control = machine->allocate(ControlLayout{1, 0, blocks}.controlBytes(),
+                                   "control" + name);
+  auto constant = [&](std::string bytes, const std::string &what) {
+    bytes.resize(std::max<size_t>(bytes.size(), tableUnitBytes));
+    return machine->allocateConstant(bytes.data(), bytes.size(), what + name);
+  };
+  rank.tables = constant(rank.rounds.tables, "tables");
+  rank.nearTables = constant(rank.near.tables, "near tables");
+}
+
+void NearCode::launchRank(unsigned number, uint64_t segment) {
+  const NearRank &rank = ranks[number];
+  auto enqueue = [&](unsigned grid, unsigned blocks, uint64_t control,
+                     uint64_t table) {
+    machine->launch(number, kernel->symbols.front(), grid,
+                    {rank.input, rank.output, rank.memory + scratch, control,
+                     peers, abort, segment, segment, table,
+                     reductionNumber(7, 0), blocks});
+  };
+  for (size_t i = 0; i + 1 < rank.rounds.rounds.size(); ++i) {
+    for (uint32_t j = rank.rounds.rounds[i].firstLaunch;
+         j < rank.rounds.rounds[i + 1].firstLaunch; ++j)
+      enqueue(blocks, blocks, rank.control,
+              rank.tables + rank.rounds.launches[j].table);
+    if (i >= rank.near.rounds.size() ||
+        rank.near.rounds[i] == NearProgram::noTable)
+      continue;
+    // Not always all that there may be.
+    unsigned each = 1 + launches % layout->blocksPerGroup();
+    enqueue(layout->groups() * each, each, rank.memory,
+            rank.nearTables + rank.near.rounds[i]);
+  }
+}
+
+void NearCode::launch(size_t elements) {
+  ASSERT_TRUE(machine);
+  std::vector<float> sum(elements);
+  std::vector<std::vector<float>> values(ranks.size(), sum);
+  for (unsigned i = 0; i < ranks.size(); ++i)
+    for (size_t at = 0; at < elements; ++at)
+      sum[at] += values[i][at] = valueOf(i, at);
+  for (unsigned i = 0; i < ranks.size(); ++i) {
+    size_t bytes = elements * sizeof(float);
+    machine->write(i, ranks[i].input,
+                   {reinterpret_cast<const char *>(values[i].data()), bytes});
+    launchRank(i, bytes);
+    machine->read(
+        i, ranks[i].output, bytes, [this, i, sum](const std::string &read) {
+          ++found;
+          EXPECT_EQ(0, std::memcmp(read.data(), sum.data(), read.size()))
+              << "rank " << i;
+        });
+  }
+  ++launches;
+}
+
+void NearCode::run() {
+  ASSERT_TRUE(machine);
+  machine->run();
+  for (const emulate::Finding &finding : machine->findings())
+    ADD_FAILURE() << finding.message;
+  EXPECT_EQ(found, launches * ranks.size());
+}
+
+TEST(NearCode, AddsUpOnOneHost) {
+  for (unsigned blocks : {1, 16}) {
+    NearCode code(SCCL_TEST_PLANS "/mesh8-rounds-all_reduce.sccl", blocks,
+                  1003);
+    for (size_t elements : {203, 5, 203})
+      code.launch(elements);
+    code.run();
+  }
+}
