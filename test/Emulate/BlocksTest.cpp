@@ -23,7 +23,7 @@ protected:
 
   /// The ways to lower to this target, for up to `most` blocks.
   static std::vector<Way> waysOfBlocks() {
-    std::vector<Way> all = GetParam() == "sm_90" ? ways() : waysFor(GetParam());
+    std::vector<Way> all = waysFor(GetParam());
     for (Way &way : all)
       way.options.blocksPerLink = most;
     return all;

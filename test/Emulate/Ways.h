@@ -73,13 +73,14 @@ inline std::vector<Way> ways() {
   return all;
 }
 
-/// The same for an AMD chip. A block has two wavefronts there.
+/// The same for any chip. On those of AMD a block has two wavefronts.
 inline std::vector<Way> waysFor(const std::string &target) {
   std::vector<Way> all = ways();
   for (Way &way : all) {
     way.name = target + " " + way.name;
     way.target = target;
-    way.options.blockSize = 128;
+    if (!findChip(target)->isNVIDIA())
+      way.options.blockSize = 128;
   }
   return all;
 }
