@@ -7,32 +7,42 @@
 
 #include "Clocks.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
+#include <tuple>
 
 using namespace sccl::emulate;
+
+/// By thread, as `partial` is sorted.
+static bool isBefore(const Moment &a, const Moment &b) {
+  return std::tie(a.team, a.thread) < std::tie(b.team, b.thread);
+}
+
+/// Of one thread.
+static const Moment &later(const Moment &a, const Moment &b) {
+  return std::tie(a.interval, a.position) < std::tie(b.interval, b.position)
+             ? b
+             : a;
+}
 
 bool Moments::has(const Moment &moment) const {
   if (moment.interval < complete[moment.team])
     return true;
-  return llvm::any_of(partial, [&](const Moment &known) {
-    return known.thread == moment.thread && known.team == moment.team &&
-           known.interval == moment.interval &&
-           known.position >= moment.position;
-  });
+  const auto *known = llvm::lower_bound(partial, moment, isBefore);
+  return known != partial.end() && !isBefore(moment, *known) &&
+         known->interval == moment.interval &&
+         known->position >= moment.position;
 }
 
 void Moments::add(const Moment &moment) {
   if (moment.interval < complete[moment.team])
     return;
-  for (Moment &known : partial) {
-    if (known.thread != moment.thread || known.team != moment.team)
-      continue;
-    if (std::pair(known.interval, known.position) <
-        std::pair(moment.interval, moment.position))
-      known = moment;
-    return;
-  }
-  partial.push_back(moment);
+  auto *known = llvm::lower_bound(partial, moment, isBefore);
+  if (known != partial.end() && !isBefore(moment, *known))
+    *known = later(*known, moment);
+  else
+    partial.insert(known, moment);
 }
 
 void Moments::addBefore(uint32_t team, uint32_t interval) {
@@ -45,11 +55,21 @@ void Moments::addBefore(uint32_t team, uint32_t interval) {
 void Moments::join(const Moments &other) {
   for (size_t team = 0; team < complete.size(); ++team)
     complete[team] = std::max(complete[team], other.complete[team]);
-  llvm::erase_if(partial, [&](const Moment &known) {
-    return known.interval < complete[known.team];
-  });
-  for (const Moment &moment : other.partial)
-    add(moment);
+  llvm::SmallVector<Moment, 2> both;
+  auto take = [&](const Moment &moment) {
+    if (moment.interval >= complete[moment.team])
+      both.push_back(moment);
+  };
+  const auto *mine = partial.begin(), *theirs = other.partial.begin();
+  while (mine != partial.end() || theirs != other.partial.end())
+    if (theirs == other.partial.end() ||
+        (mine != partial.end() && isBefore(*mine, *theirs)))
+      take(*mine++);
+    else if (mine == partial.end() || isBefore(*theirs, *mine))
+      take(*theirs++);
+    else
+      take(later(*mine++, *theirs++));
+  partial = std::move(both);
 }
 
 void Clock::join(const Clock &other) {

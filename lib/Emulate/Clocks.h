@@ -63,7 +63,8 @@ public:
 private:
   /// By team: all intervals before this one are known.
   std::vector<uint32_t> complete;
-  /// Of intervals that are not: threads up to a position.
+  /// Of intervals that are not: threads up to a position, one entry each, by
+  /// team and thread.
   llvm::SmallVector<Moment, 2> partial;
 };
 
