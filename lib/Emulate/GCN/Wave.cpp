@@ -107,14 +107,22 @@ void Wave::read(const Operand &operand, Column &column) {
   }
 }
 
-inline void Wave::write(const Operand &operand, unsigned lane, uint64_t value,
-                        Part part) {
-  value &= maskOf(bitsOf(operand.kind));
-  if (part.bits != 32)
-    value = (value & maskOf(part.bits)) << part.from;
-  vector(operand.first, lane) = uint32_t(value);
-  if (operand.words == 2)
-    vector(operand.first + 1, lane) = value >> 32;
+/// To lanes that are active.
+void Wave::write(const Operand &operand, const Column &column, Part part) {
+  uint64_t mask = maskOf(bitsOf(operand.kind));
+  unsigned from = 0;
+  if (part.bits != 32) {
+    mask &= maskOf(part.bits);
+    from = part.from;
+  }
+  uint32_t *row = &vector(operand.first, 0);
+  for (uint64_t left = exec(); left != 0; left &= left - 1) {
+    unsigned lane = std::countr_zero(left);
+    uint64_t value = (column[lane] & mask) << from;
+    row[lane] = uint32_t(value);
+    if (operand.words == 2)
+      row[waveLanes + lane] = value >> 32;
+  }
 }
 
 bool Wave::isOnItsWay(const Operand &operand) const {
@@ -165,7 +173,7 @@ void Wave::executeScalar(const Op &op) {
 }
 
 void Wave::executeVector(const Op &op, Memory &memory) {
-  Column columns[3];
+  Column columns[3], outputs;
   uint64_t flags = 0, newFlags = 0;
   unsigned numbers = 0;
   for (const Operand &source : op.sources)
@@ -187,9 +195,10 @@ void Wave::executeVector(const Op &op, Memory &memory) {
     if (lane.refusal)
       refusal = lane.refusal;
     newFlags |= uint64_t(lane.flag) << i;
-    if (result)
-      write(*result, i, lane.out, op.part);
+    outputs[i] = lane.out;
   }
+  if (result)
+    write(*result, outputs, op.part);
   if (mask)
     setPair(mask->first, newFlags);
   if (refusal)
@@ -199,7 +208,7 @@ void Wave::executeVector(const Op &op, Memory &memory) {
 
 /// Both halves of the result, each of one half of every source.
 void Wave::executePacked(const Op &op) {
-  Column columns[2];
+  Column columns[2], outputs;
   for (auto [i, source] : llvm::enumerate(op.sources))
     read(source, columns[i]);
   unsigned bits = op.results.front().kind == Kind::Floats ? 32 : 16;
@@ -222,8 +231,9 @@ void Wave::executePacked(const Op &op) {
         op.opcode->evaluate ? compute(i, op.low) : half(0, i, op.low);
     uint64_t high =
         op.opcode->evaluate ? compute(i, op.high) : half(1, i, op.low);
-    write(op.results.front(), i, high << bits | low, op.part);
+    outputs[i] = high << bits | low;
   }
+  write(op.results.front(), outputs, op.part);
 }
 
 /// "s_andn2_saveexec_b64": the first operand is the one in the text.

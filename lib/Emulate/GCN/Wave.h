@@ -79,7 +79,7 @@ private:
   uint64_t scalar(const Operand &operand) const;
   void read(const Operand &operand, Column &column);
   uint64_t modified(const Operand &operand, uint64_t bits) const;
-  void write(const Operand &operand, unsigned lane, uint64_t value, Part part);
+  void write(const Operand &operand, const Column &column, Part part);
   void checkRegisters(const Op &op, Memory &memory);
   bool isOnItsWay(const Operand &operand) const;
 
