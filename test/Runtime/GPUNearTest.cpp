@@ -57,6 +57,10 @@ protected:
     EXPECT_EQ(count.within != 0, within) << count.within;
     EXPECT_EQ(count.between != 0, between) << count.between;
   }
+  /// Of streams, for others.
+  unsigned waits() const {
+    return fake.calls("cuStreamWaitEvent", "hipStreamWaitEvent");
+  }
   const std::string name = fake.isCUDA ? "nccl" : "rccl";
 };
 } // namespace
@@ -198,6 +202,36 @@ TEST_P(NearRounds, AnErrorOfTheLibraryEndsKernelsOfOtherHosts) {
               return failed;
             }));
   unsetenv("SCCL_STAND_IN_FAIL");
+}
+
+/// Long messages run beside writes, in another stream, which a graph takes in.
+TEST_P(NearRounds, GraphsRepeatWhatRunsBesideMessages) {
+  constexpr size_t count = 400000;
+  Setting room("SCCL_FAKE_SMS", "160");
+  EXPECT_EQ(
+      0,
+      onRanks(
+          eightOn(2), count, count, [&](const RankEnd &end, RoundRank &rank) {
+            int failed = rank.put(rank.send, inputOf<float>(end.rank, count));
+            failed +=
+                check(!rank.launch(rank.send, rank.recv, count), "launch") +
+                rank.expect(rank.recv, sumOf<float>(8, count), "at once");
+            meet(end);
+            unsigned before = waits();
+            meet(end);
+            failed +=
+                check(!rank.streams.beginCapture(), "begin") +
+                check(!rank.launch(rank.send, rank.recv, count), "launch");
+            void *graph = rank.streams.endCapture();
+            meet(end);
+            failed += check(graph && waits() > before, "forks");
+            for (unsigned turn = 0; turn < 5; ++turn)
+              failed += check(!rank.streams.replay(graph), "replay");
+            failed +=
+                rank.expect(rank.recv, sumOf<float>(8, count), "after 5 times");
+            rank.streams.drop(graph);
+            return failed;
+          }));
 }
 
 TEST_P(NearRounds, OfTenThousandLaunchesInARow) {

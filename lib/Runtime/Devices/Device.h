@@ -146,6 +146,15 @@ public:
              llvm::function_ref<Status(void *driverStream)> call) {
     return call(stream);
   }
+  /// What is enqueued in `side` from now on comes after all that is in
+  /// `stream`, and beside what follows there, until `join`. There is one at a
+  /// time.
+  virtual Status fork(void *stream, void *&side) {
+    side = stream;
+    return {};
+  }
+  /// What follows in `stream` comes after what is in the side of `fork`.
+  virtual Status join(void *) { return {}; }
   /// Copies from the host, at once; does not wait for any stream of a launch,
   /// and is no part of any graph.
   virtual Status copyNow(void *to, const void *from, uint64_t bytes) = 0;

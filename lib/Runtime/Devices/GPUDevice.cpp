@@ -64,11 +64,11 @@ Status GPUDevice::prepare() {
   if (!current.status().ok())
     return current.status();
   constexpr unsigned nonBlocking = 1, withoutTiming = 2;
-  for (void **stream : {&ownStream, &sideStream})
+  for (void **stream : {&ownStream, &sideStream, &forkedStream})
     if (Status status = driver.call(driver.createStream, stream, nonBlocking);
         !status.ok())
       return status;
-  for (void **event : {&beginEvent, &endEvent})
+  for (void **event : {&beginEvent, &endEvent, &forkEvent, &joinEvent})
     if (Status status = driver.call(driver.createEvent, event, withoutTiming);
         !status.ok())
       return status;
@@ -79,10 +79,10 @@ GPUDevice::~GPUDevice() {
   CurrentContext current(*context);
   for (void *memory : registered)
     driver.unregisterHost.function(memory);
-  for (void *stream : {ownStream, sideStream})
+  for (void *stream : {ownStream, sideStream, forkedStream})
     if (stream)
       driver.destroyStream.function(stream);
-  for (void *event : {beginEvent, endEvent})
+  for (void *event : {beginEvent, endEvent, forkEvent, joinEvent})
     if (event)
       driver.destroyEvent.function(event);
 }
@@ -122,6 +122,30 @@ Status GPUDevice::begin(void *stream) {
 
 Status GPUDevice::end(void *stream) {
   return stream ? Status{} : orderAfter(endEvent, ownStream, nullptr);
+}
+
+/// Both streams may wait for other GPUs, so there has to be room for both: 32
+/// blocks of ours, and as many as NCCL or RCCL have channels. While a capture
+/// has the forked stream, streams that are no part of one do without.
+Status GPUDevice::fork(void *stream, void *&side) {
+  constexpr int ownBlocks = 32, channelsOfNCCL = 64, channelsOfRCCL = 128;
+  side = stream;
+  if (multiprocessors <
+      ownBlocks + (driver.isCUDA() ? channelsOfNCCL : channelsOfRCCL))
+    return {};
+  bool isTaken = false, isCapturing = false;
+  if (Status status = isCaptured(forkedStream, isTaken); !status.ok())
+    return status;
+  if (Status status = isCaptured(stream, isCapturing); !status.ok())
+    return status;
+  if (isTaken && !isCapturing)
+    return {};
+  side = forkedStream;
+  return orderAfter(forkEvent, streamOr(stream), side);
+}
+
+Status GPUDevice::join(void *stream) {
+  return orderAfter(joinEvent, forkedStream, streamOr(stream));
 }
 
 Status GPUDevice::isCaptured(void *stream, bool &captured) {

@@ -77,6 +77,8 @@ public:
   Status isCaptured(void *stream, bool &captured) override;
   Status withStream(void *stream,
                     llvm::function_ref<Status(void *)> call) override;
+  Status fork(void *stream, void *&side) override;
+  Status join(void *stream) override;
   Status fill(void *to, uint8_t byte, uint64_t bytes, void *stream) override;
   Status copyNow(void *to, const void *from, uint64_t bytes) override;
   Status launch(const DeviceFunction &function,
@@ -116,8 +118,12 @@ private:
   void *ownStream = nullptr;
   /// For what no launch should be waited for.
   void *sideStream = nullptr;
+  /// Of `fork`.
+  void *forkedStream = nullptr;
   /// Between the null stream and the own one.
   void *beginEvent = nullptr, *endEvent = nullptr;
+  /// Between a stream and the forked one.
+  void *forkEvent = nullptr, *joinEvent = nullptr;
   std::unique_ptr<Tracer> theTracer;
   std::vector<void *> registered;
   std::vector<std::shared_ptr<GPUContext>> peers;

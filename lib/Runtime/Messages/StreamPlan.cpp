@@ -342,11 +342,10 @@ Status StreamPlan::runPiece(const Piece &piece) {
     for (uint32_t j = round.firstLaunch; j < next.firstLaunch; ++j)
       if (Status status = compute(piece, program.launches[j]); !status.ok())
         return status;
-    if (Status status = writeNear(piece, i); !status.ok())
-      return status;
-    if (Status status = exchange(
-            piece, messages.slice(round.firstMessage,
-                                  next.firstMessage - round.firstMessage));
+    if (Status status =
+            communicate(piece, i,
+                        messages.slice(round.firstMessage,
+                                       next.firstMessage - round.firstMessage));
         !status.ok())
       return status;
   }
@@ -384,15 +383,48 @@ Status StreamPlan::compute(const Piece &piece,
   return group.device().launch(*piece.function, arguments, piece.stream);
 }
 
+bool StreamPlan::hasNear(const Piece &piece, size_t round) const {
+  if (!layout)
+    return false;
+  const std::vector<uint64_t> &tables = nearPrograms[piece.set].rounds;
+  return round < tables.size() && tables[round] != NearProgram::noTable;
+}
+
+/// True if messages may take longer than the events by which they run beside
+/// writes. That is assumed: some microseconds of a network.
+bool StreamPlan::isLong(const Piece &piece) const {
+  constexpr uint64_t longBytes = 128 << 10;
+  return piece.messages->header().mostChunks *
+             chunkStride(piece.bytes, piece.program->chunksPerSegment) >=
+         longBytes;
+}
+
+/// What the rank sends and receives in round number `round`, of which
+/// `messages` are those that leave the host.
+Status StreamPlan::communicate(Piece piece, size_t round,
+                               llvm::ArrayRef<uint32_t> messages) {
+  Device &device = group.device();
+  bool forks = hasNear(piece, round) && !messages.empty() && isLong(piece);
+  void *stream = piece.stream, *side = stream;
+  if (forks)
+    if (Status status = device.fork(stream, side); !status.ok())
+      return status;
+  piece.stream = side;
+  Status status = writeNear(piece, round);
+  piece.stream = stream;
+  if (status.ok())
+    status = exchange(piece, messages);
+  // After an error, too: the caller waits for no other stream.
+  Status joined = side != stream ? device.join(stream) : Status();
+  return status.ok() ? joined : status;
+}
+
 /// What goes to ranks of the host and comes from them in round number `round`.
 /// Both ends have as many blocks: all ranks know the longest message.
 Status StreamPlan::writeNear(const Piece &piece, size_t round) {
-  if (!layout)
+  if (!hasNear(piece, round))
     return {};
   const NearProgram &program = nearPrograms[piece.set];
-  if (round >= program.rounds.size() ||
-      program.rounds[round] == NearProgram::noTable)
-    return {};
   uint64_t busy = llvm::divideCeil(
       blocksFor(piece, piece.messages->header().mostChunks, nearBlockSize),
       layout->groups());

@@ -99,6 +99,10 @@ private:
   uint64_t blocksFor(const Piece &piece, uint32_t mostChunks,
                      unsigned blockSize) const;
   Status compute(const Piece &piece, const RoundProgram::Launch &launch);
+  bool hasNear(const Piece &piece, size_t round) const;
+  bool isLong(const Piece &piece) const;
+  Status communicate(Piece piece, size_t round,
+                     llvm::ArrayRef<uint32_t> messages);
   Status writeNear(const Piece &piece, size_t round);
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
   Status post(const Piece &piece, const MessageRow &row, void *stream);

@@ -51,7 +51,8 @@ constexpr int invalidValue = 1, outOfMemory = 2, noDevice = 100,
               invalidDevice = 101, noBinary = 209, noContext = 201,
               invalidHandle = 400, notFound = 500, notReady = 600,
               peerAlreadyEnabled = 704, tooLarge = 720,
-              captureUnsupported = 900, captureIsolation = 905, unknown = 999;
+              captureUnsupported = 900, captureUnjoined = 904,
+              captureIsolation = 905, unknown = 999;
 
 /// A queue of work and the thread that does it.
 struct Stream {
@@ -116,6 +117,8 @@ struct Event {
   std::condition_variable changed;
   uint64_t recorded = 0, happened = 0;
   std::atomic<double> seconds = 0;
+  /// Of what was recorded last: the capture that it is part of, and the stream.
+  void *capture = nullptr, *stream = nullptr;
   void happen(uint64_t number) {
     std::lock_guard lock(mutex);
     happened = std::max(happened, number);
@@ -154,7 +157,10 @@ struct State {
   /// The null streams of devices, in this process.
   int nullOwner = 0;
   Stream *nulls[16] = {};
-  std::atomic<unsigned> captures = 0;     ///< under way
+  std::atomic<unsigned> captures = 0; ///< under way
+  /// Streams that have joined a capture, by the capture; false: that the one
+  /// where it began does not wait for yet.
+  std::map<void *, std::map<Stream *, bool>> forked;
   std::atomic<unsigned> grid = 0;         ///< blocks of the last launch
   std::atomic<uintptr_t> tables[16] = {}; ///< of peers, of the last launches
   std::set<std::pair<int, int>> peers;

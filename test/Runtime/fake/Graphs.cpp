@@ -54,8 +54,10 @@ EXPORT int NAME(cuEventRecord, hipEventRecord)(void *event, void *stream) {
     return invalidHandle;
   uint64_t number;
   {
-    std::lock_guard lock(recorded->mutex);
+    std::scoped_lock lock(recorded->mutex, known->mutex);
     number = ++recorded->recorded;
+    recorded->capture = known->recorded;
+    recorded->stream = known;
   }
   known->push([recorded, number] {
     auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -64,6 +66,25 @@ EXPORT int NAME(cuEventRecord, hipEventRecord)(void *event, void *stream) {
   });
   return 0;
 }
+/// A stream waits for something of a capture, which `from` has done there, and
+/// so becomes part of it. All is done in the order of calls.
+static int takePart(Stream &stream, void *capture, Stream *from) {
+  std::scoped_lock lock(state().mutex, stream.mutex);
+  std::map<Stream *, bool> &forked = state().forked[capture];
+  if (stream.recorded && stream.recorded != capture)
+    return captureIsolation;
+  if (stream.recorded) {
+    if (forked.count(from))
+      forked[from] = true;
+    else if (forked.count(&stream))
+      forked[&stream] = false;
+    return 0;
+  }
+  stream.recorded = static_cast<decltype(stream.recorded)>(capture);
+  forked[&stream] = false;
+  return 0;
+}
+
 EXPORT int NAME(cuStreamWaitEvent, hipStreamWaitEvent)(void *stream,
                                                        void *event, unsigned) {
   COUNTED(cuStreamWaitEvent, hipStreamWaitEvent);
@@ -71,6 +92,8 @@ EXPORT int NAME(cuStreamWaitEvent, hipStreamWaitEvent)(void *stream,
   std::shared_ptr<Event> awaited = eventOf(event);
   if (!known || !awaited)
     return invalidHandle;
+  if (void *capture = awaited->capture)
+    return takePart(*known, capture, static_cast<Stream *>(awaited->stream));
   if (known->isCapturing())
     return captureIsolation;
   uint64_t number;
@@ -115,12 +138,31 @@ EXPORT int NAME(cuStreamBeginCapture_v2, hipStreamBeginCapture)(void *stream,
   ++state().captures;
   return 0;
 }
+/// Ends the part of other streams in a capture; false if one was not waited
+/// for.
+static bool endForks(void *capture) {
+  std::lock_guard lock(state().mutex);
+  bool areJoined = true;
+  for (auto [stream, isJoined] : state().forked[capture]) {
+    std::lock_guard lock(stream->mutex);
+    stream->recorded = nullptr;
+    areJoined &= isJoined;
+  }
+  state().forked.erase(capture);
+  for (const std::shared_ptr<Event> &event : state().events)
+    if (event->capture == capture)
+      event->capture = nullptr;
+  return areJoined;
+}
+
 EXPORT int NAME(cuStreamEndCapture, hipStreamEndCapture)(void *stream,
                                                          Graph **graph) {
   COUNTED(cuStreamEndCapture, hipStreamEndCapture);
   Stream *known = streamOf(stream);
   if (!known || !known->isCapturing())
     return invalidHandle;
+  if (!endForks(known->recorded))
+    return captureUnjoined;
   std::lock_guard lock(known->mutex);
   *graph = new Graph{std::move(*known->recorded)};
   delete known->recorded;
