@@ -25,6 +25,9 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <map>
+#include <set>
+
 using namespace sccl;
 using namespace sccl::driver;
 using namespace sccl::report;
@@ -63,6 +66,30 @@ bool driver::isOf(const Placement &machine, llvm::StringRef subject,
   return false;
 }
 
+/// The ends of the links of `limit`.
+static std::set<std::pair<unsigned, unsigned>>
+endsOf(const Topology &topology, const BandwidthLimit &limit) {
+  std::set<std::pair<unsigned, unsigned>> ends;
+  for (unsigned link : limit.links)
+    ends.emplace(topology.links()[link].src, topology.links()[link].dst);
+  return ends;
+}
+
+Timing MachineSpeeds::clockOn(const Topology &topology) const {
+  const Topology &known = placement.topology;
+  const Timing &clock = fabric.timing;
+  Timing timing = clock;
+  for (auto [number, link] : llvm::enumerate(topology.links()))
+    timing.latencies[number] =
+        clock.latencies[*known.findLink(link.src, link.dst)];
+  std::map<std::set<std::pair<unsigned, unsigned>>, double> rates;
+  for (auto [number, limit] : llvm::enumerate(known.limits()))
+    rates.try_emplace(endsOf(known, limit), clock.rates[number]);
+  for (auto [number, limit] : llvm::enumerate(topology.limits()))
+    timing.rates[number] = rates.at(endsOf(topology, limit));
+  return timing;
+}
+
 bool driver::setClocks(mlir::ModuleOp module, const MachineSpeeds &machine,
                        llvm::StringRef subject) {
   for (auto schedule : module.getOps<coll::ScheduleOp>()) {
@@ -73,7 +100,8 @@ bool driver::setClocks(mlir::ModuleOp module, const MachineSpeeds &machine,
     if (failed(problem) || !isOf(machine.placement, subject, problem->topology))
       return false;
     if (topology && !coll::timingOf(topology, problem->topology))
-      coll::setTiming(topology, problem->topology, machine.fabric.timing);
+      coll::setTiming(topology, problem->topology,
+                      machine.clockOn(problem->topology));
   }
   return true;
 }

@@ -24,6 +24,9 @@ struct MachineSpeeds {
 
   /// A step takes the largest latency.
   CostModel model() const;
+  /// The clock of `topology`, for which isOf() is true: it has the same links
+  /// and limits, in an order of its own.
+  Timing clockOn(const Topology &topology) const;
 };
 
 /// Schedules of one collective on one topology, and what is known of them.

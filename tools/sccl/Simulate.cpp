@@ -266,7 +266,7 @@ static Clock clockOf(mlir::Operation *op, const Topology &topology,
     own = coll::timingOf(named, topology);
   if (own)
     return {*own, "file"};
-  Timing timing = machine ? machine->fabric.timing
+  Timing timing = machine ? machine->clockOn(topology)
                           : Timing::uniform(topology, latency, bandwidth * 1e3);
   if (!machine)
     timing.copyRate = copyBandwidth * 1e3;
@@ -371,14 +371,16 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     if (!source)
       return fail(input() + " does not hold the schedule of program " +
                   llvm::Twine(number));
+    auto whole = source->schedule->getParentOfType<mlir::ModuleOp>();
+    if (machine && !setClocks(whole, *machine, input()))
+      return BadInput;
     mlir::OwningOpRef<mlir::ModuleOp> module =
         lowerAs(source->schedule, source->way);
     if (!module)
       return BadInput;
     coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();
     mlir::FailureOr<coll::Problem> problem = coll::importProblem(program);
-    if (failed(problem) ||
-        (machine && !isOf(machine->placement, input(), problem->topology)))
+    if (failed(problem))
       return BadInput;
     Clock clock = clockOf(program, problem->topology, machine);
     for (uint64_t bytes : own) {
