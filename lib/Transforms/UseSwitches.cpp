@@ -14,15 +14,16 @@
 
 #include "sccl/Transforms/Passes.h"
 
+#include "ForSwitches.h"
 #include "JoinedNeighbours.h"
 #include "ScratchSlots.h"
-#include "SlotUses.h"
 #include "SwitchHint.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <array>
 #include <map>
 
 using namespace mlir;
@@ -39,57 +40,24 @@ namespace {
 /// anything that comes later, on any rank.
 enum class Turn : uint8_t { Stage, Multicast, Sum, Deliver, Other };
 
-/// Ranks that a switch joins, and the slots that they have in common.
-struct SwitchGroup {
-  const Switch *by;
-  unsigned slots = 0;
-};
-
-/// What a rank puts to all others of its switch.
-struct Multicast {
-  unsigned group;
-  Transfer transfer; ///< what it reads; of no rank what it writes
-  std::vector<PutOp> puts;
-  unsigned slot = 0; ///< in common
-};
-
-/// What a rank adds up of what all others of its switch have put, and its own.
-struct Sum {
-  unsigned group;
-  unsigned step, chunk;
-  TransferOpInterface op;
-  std::vector<SlotRange> terms; ///< by rank of the switch
-  unsigned slot = 0;            ///< in common
-  bool isFirst = true;          ///< to copy the terms there
-};
-
 class SwitchUse {
 public:
   SwitchUse(ProgramOp program, const Problem &problem)
       : program(program), perSegment(problem.collective.chunksPerSegment()),
-        uses(program), ranks(ranksOf(program)), groupOf(ranks.size()),
-        builder(program.getContext()) {
-    const Topology &topology = problem.topology;
-    for (const Switch &by : topology.switches()) {
-      if (llvm::any_of(by.ranks, [&](unsigned rank) { return groupOf[rank]; }))
-        continue;
-      for (unsigned rank : by.ranks)
-        groupOf[rank] = unsigned(groups.size());
-      groups.push_back({&by});
-    }
-  }
+        uses(program), ranks(ranksOf(program)),
+        found(findForSwitches(program, problem.topology, uses)),
+        groups(found.groups), groupOf(found.groupOf),
+        multicasts(found.multicasts), sums(found.sums),
+        builder(program.getContext()) {}
 
   void run() {
-    forEachOp<PutOp>(program,
-                     [&](PutOp put) { hasHints |= put->hasAttr(switchHint); });
-    findSums();
-    findMulticasts();
     forEachOp<PutOp>(program, [&](PutOp put) { put->removeAttr(switchHint); });
     apart = haveSeveralSteps();
     makeRoom();
-    for (Sum &sum : sums)
+    keepInScratch();
+    for (SwitchSum &sum : sums)
       emit(sum);
-    for (Multicast &multicast : multicasts)
+    for (SwitchCopy &multicast : multicasts)
       emit(multicast);
     deliverResults();
     dropUnread();
@@ -104,28 +72,22 @@ public:
 private:
   using New = std::pair<std::pair<unsigned, Turn>, Operation *>;
 
-  void findMulticasts();
-  void findSums();
-  template <typename SumOp> void findSum(SumOp op);
-  std::optional<SlotRange> sourceOf(const SlotRange &read) const;
-  SlotRange beforeCopies(SlotRange range) const;
-  /// True if the schedule has `put` so, or says nothing of switches at all.
-  bool mayGo(PutOp put, Transport by) const {
-    auto hint = put->getAttrOfType<TransportAttr>(switchHint);
-    return hint ? hint.getValue() == by : !hasHints;
-  }
   bool haveSeveralSteps() const;
   void makeRoom();
-  void emit(Sum &sum);
-  void emit(Multicast &multicast);
+  void keepInScratch();
+  void emit(SwitchSum &sum);
+  void emit(SwitchCopy &multicast);
   void dropUnread();
   void arrange();
 
   /// The channel that has its `turn`: that of the rank to itself, or one of
   /// those to the next ranks of the switch where they are `apart`.
   ChannelOp channelFor(unsigned rank, Turn turn) {
-    unsigned distance =
-        apart ? (turn == Turn::Multicast) + 2 * (turn == Turn::Sum) : 0;
+    unsigned distance = !apart                    ? 0
+                        : turn == Turn::Multicast ? 1
+                        : turn == Turn::Sum       ? 2
+                        : turn == Turn::Stage     ? 3
+                                                  : 0;
     unsigned peer = rank;
     if (distance != 0) {
       const std::vector<unsigned> &of = groups[*groupOf[rank]].by->ranks;
@@ -184,12 +146,11 @@ private:
   bool apart = false; ///< channels for copies, sums and multicasts
   SlotUses uses;
   SmallVector<RankOp, 0> ranks;
-  std::vector<SwitchGroup> groups;
-  std::vector<std::optional<unsigned>> groupOf; ///< by rank
-  std::vector<Multicast> multicasts;
-  std::vector<Sum> sums;
-  llvm::DenseSet<Operation *> summed; ///< puts of terms; only looked up
-  bool hasHints = false;
+  ForSwitches found;
+  std::vector<SwitchGroup> &groups;
+  std::vector<std::optional<unsigned>> &groupOf;
+  std::vector<SwitchCopy> &multicasts;
+  std::vector<SwitchSum> &sums;
   llvm::MapVector<Operation *, std::vector<New>> turns; ///< by channel
   /// A sum in scratch that belongs to the output.
   struct Result {
@@ -201,105 +162,6 @@ private:
 };
 } // namespace
 
-void SwitchUse::findMulticasts() {
-  using Key = std::array<unsigned, 9>;
-  std::map<Key, std::vector<PutOp>> puts;
-  forEachOp<PutOp>(program, [&](PutOp put) {
-    if (summed.contains(put) || !mayGo(put, Transport::Multicast))
-      return;
-    SlotRange read = put.getReads()[0];
-    puts[{put.getStep(), read.rank, put.getChunk(), put.getCount(),
-          put.getTimes(), put.getChunkStride(), unsigned(read.buffer),
-          read.slot, read.stride}]
-        .push_back(put);
-  });
-  for (auto &[key, alike] : puts) {
-    Transfer transfer = *getTransfer(alike.front());
-    unsigned rank = transfer.reads[0].rank;
-    std::optional<unsigned> group = groupOf[rank];
-    if (!group || !groups[*group].by->multicast)
-      continue;
-    std::vector<unsigned> reached = {rank};
-    for (PutOp put : alike)
-      reached.push_back(put.getWrite().rank);
-    llvm::sort(reached);
-    if (reached != groups[*group].by->ranks)
-      continue;
-    unsigned &slots = groups[*group].slots;
-    multicasts.push_back({*group, transfer, std::move(alike), slots});
-    slots += transfer.size();
-  }
-}
-
-/// What a put of another rank has brought to `read`, where that is, or nothing.
-std::optional<SlotRange> SwitchUse::sourceOf(const SlotRange &read) const {
-  auto put = dyn_cast_or_null<PutOp>(uses.writerOf(read, 0));
-  if (!put || !mayGo(put, Transport::LoadReduce))
-    return std::nullopt;
-  return originOf(*getTransfer(put), read);
-}
-
-/// Where the rank has what is in `range`, before it was copied.
-SlotRange SwitchUse::beforeCopies(SlotRange range) const {
-  while (auto copy = dyn_cast_or_null<CopyOp>(uses.writerOf(range, 0))) {
-    std::optional<SlotRange> origin = originOf(*getTransfer(copy), range);
-    if (!origin)
-      break;
-    range = *origin;
-  }
-  return range;
-}
-
-template <typename SumOp> void SwitchUse::findSum(SumOp op) {
-  Transfer transfer = *getTransfer(op);
-  unsigned rank = transfer.reads[0].rank;
-  std::optional<unsigned> group = groupOf[rank];
-  if (!group || !groups[*group].by->reduces || transfer.times != 1)
-    return;
-  const std::vector<unsigned> &of = groups[*group].by->ranks;
-  std::map<unsigned, SlotRange> terms;
-  for (const SlotRange &read : transfer.reads) {
-    SlotRange term = beforeCopies(sourceOf(read).value_or(read));
-    if (!terms.try_emplace(term.rank, term).second ||
-        !uses.isBefore(term, transfer.step) ||
-        !uses.weighAlike(transfer.reads[0], read))
-      return;
-  }
-  auto others = llvm::make_first_range(terms);
-  if (!std::equal(of.begin(), of.end(), others.begin(), others.end()))
-    return;
-  Sum sum{*group, transfer.step, transfer.chunk, op, {}};
-  for (const auto &[from, term] : terms)
-    sum.terms.push_back(term);
-  for (const SlotRange &read : transfer.reads)
-    if (sourceOf(read))
-      summed.insert(uses.writerOf(read, 0));
-  sums.push_back(std::move(sum));
-}
-
-void SwitchUse::findSums() {
-  forEachOp<LocalReduceOp>(program, [&](LocalReduceOp op) { findSum(op); });
-  forEachOp<ReducePutOp>(program, [&](ReducePutOp op) { findSum(op); });
-  // Chunks that follow each other are side by side.
-  llvm::stable_sort(sums, [](const Sum &a, const Sum &b) {
-    return std::pair(a.step, a.chunk) < std::pair(b.step, b.chunk);
-  });
-  // Where several ranks add up the same, it is there once.
-  std::map<std::vector<std::tuple<Buffer, unsigned, unsigned, unsigned>>,
-           unsigned>
-      known;
-  for (Sum &sum : sums) {
-    std::vector<std::tuple<Buffer, unsigned, unsigned, unsigned>> key;
-    for (const SlotRange &term : sum.terms)
-      key.push_back({term.buffer, term.rank, term.slot, term.count});
-    auto [it, isNew] = known.try_emplace(key, groups[sum.group].slots);
-    sum.slot = it->second;
-    sum.isFirst = isNew;
-    if (isNew)
-      groups[sum.group].slots += sum.terms.front().count;
-  }
-}
-
 /// True if there are sums or multicasts of several steps, as with pieces.
 bool SwitchUse::haveSeveralSteps() const {
   auto differ = [](const auto &all, auto stepOf) {
@@ -307,8 +169,8 @@ bool SwitchUse::haveSeveralSteps() const {
       return stepOf(each) != stepOf(all.front());
     });
   };
-  return differ(sums, [](const Sum &sum) { return sum.step; }) ||
-         differ(multicasts, [](const Multicast &multicast) {
+  return differ(sums, [](const SwitchSum &sum) { return sum.step; }) ||
+         differ(multicasts, [](const SwitchCopy &multicast) {
            return multicast.transfer.step;
          });
 }
@@ -327,7 +189,56 @@ void SwitchUse::makeRoom() {
       rank.setScratch(rank.getScratch() + groups[*group].slots);
 }
 
-void SwitchUse::emit(Sum &sum) {
+static void writeToScratch(Operation *op) {
+  if (auto put = dyn_cast<PutOp>(op))
+    put.setDstBuffer(Buffer::Scratch);
+  else
+    cast<LocalReduceOp>(op).setDstBuffer(Buffer::Scratch);
+}
+
+/// Has what is written to an output, put to others and multicast, and comes
+/// back with that, written to scratch at once.
+void SwitchUse::keepInScratch() {
+  llvm::DenseSet<Operation *> replaced;
+  for (const SwitchSum &sum : sums)
+    replaced.insert(sum.op);
+  for (const SwitchCopy &multicast : multicasts)
+    replaced.insert_range(multicast.puts);
+  auto keyOf = [](const SlotRange &range) {
+    return std::array{unsigned(range.buffer),
+                      range.rank,
+                      range.slot,
+                      range.count,
+                      range.times,
+                      range.stride};
+  };
+  std::map<std::array<unsigned, 6>, std::vector<PutOp>> puts; ///< by source
+  forEachOp<PutOp>(program, [&](PutOp put) {
+    puts[keyOf(put.getReads()[0])].push_back(put);
+  });
+  for (SwitchCopy &multicast : multicasts) {
+    const SlotRange &read = multicast.transfer.reads[0];
+    const std::vector<PutOp> &readers = puts[keyOf(read)];
+    auto writer = dyn_cast_or_null<TransferOpInterface>(uses.writerOf(read, 0));
+    bool isKnown = writer && isa<PutOp, LocalReduceOp>(writer);
+    if (read.buffer != Buffer::Output || !isKnown ||
+        replaced.contains(writer) || writer.getWrite() != read ||
+        !uses.areReadBy(read, readers.size()))
+      continue;
+    Transfer transfer = *getTransfer(writer);
+    multicast.kept = transfer.write = newScratch(read);
+    writeToScratch(writer);
+    writer.setPlaces(transfer);
+    for (PutOp put : readers) {
+      transfer = *getTransfer(put);
+      transfer.reads[0] = *multicast.kept;
+      put.setSrcBuffer(Buffer::Scratch);
+      put.setPlaces(transfer);
+    }
+  }
+}
+
+void SwitchUse::emit(SwitchSum &sum) {
   Transfer transfer = *getTransfer(sum.op);
   for (const SlotRange &term : sum.terms)
     if (sum.isFirst)
@@ -390,11 +301,14 @@ void SwitchUse::deliverResults() {
   }
 }
 
-void SwitchUse::emit(Multicast &multicast) {
+void SwitchUse::emit(SwitchCopy &multicast) {
   const Transfer &transfer = multicast.transfer;
   SlotRange read = moved(transfer.reads[0]);
   std::optional<SlotRange> sums = resultsAt(read);
-  SlotRange source = sums ? *sums : staged(transfer, read);
+  bool isKept = multicast.kept.has_value();
+  SlotRange source = sums     ? *sums
+                     : isKept ? *multicast.kept
+                              : staged(transfer, read);
   SlotRange target = inScratch(source, multicast.slot);
   for (unsigned rank : groups[multicast.group].by->ranks)
     add<MulticastOp>(source.rank, transfer.step, Turn::Multicast,
@@ -402,9 +316,9 @@ void SwitchUse::emit(Multicast &multicast) {
                      target.buffer, target.slot, transfer.step, transfer.times,
                      transfer.chunkStride, source.stride, target.stride, rank);
   // Unless somebody else waits for the output.
-  if (sums && uses.areReadBy(read, multicast.puts.size())) {
+  if (isKept || (sums && uses.areReadBy(read, multicast.puts.size()))) {
     copy(transfer, Turn::Deliver, target, read);
-    for (unsigned i = 0; i < read.size(); ++i)
+    for (unsigned i = 0; sums && i < read.size(); ++i)
       results[{read.rank, read[i]}].isDelivered = true;
   }
   for (PutOp put : multicast.puts) {
@@ -415,19 +329,21 @@ void SwitchUse::emit(Multicast &multicast) {
   }
 }
 
-/// Drops the puts of terms.
+/// Drops what only brought terms to where they were added up.
 void SwitchUse::dropUnread() {
-  if (sums.empty())
-    return;
-  SlotUses now(program);
-  SmallVector<PutOp> unread;
-  forEachOp<PutOp>(program, [&](PutOp put) {
-    SlotRange write = put.getWrite();
-    if (write.buffer == Buffer::Scratch && now.areReadBy(write, 0))
-      unread.push_back(put);
-  });
-  for (PutOp put : unread)
-    put.erase();
+  SmallVector<Operation *> unread;
+  do {
+    for (Operation *op : unread)
+      op->erase();
+    unread.clear();
+    SlotUses now(program);
+    forEachOp<TransferOpInterface>(program, [&](TransferOpInterface op) {
+      SlotRange write = op.getWrite();
+      if (isa<PutOp, CopyOp>(op) && write.buffer == Buffer::Scratch &&
+          now.areReadBy(write, 0))
+        unread.push_back(op);
+    });
+  } while (!unread.empty());
 }
 
 /// Brings the ops of channels in order, and drops the channels that have
