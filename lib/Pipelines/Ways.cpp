@@ -39,7 +39,10 @@ static constexpr NamedWay namedWays[] = {
 LoweringOptions sccl::optionsOf(const coll::Way &way, LoweringOptions base) {
   switch (way.transport) {
   case Transport::Push:
-    base.transport = TransportChoice::Push;
+    // A schedule says what switches do.
+    base.transport = way.protocol == Protocol::InNetwork
+                         ? TransportChoice::Given
+                         : TransportChoice::Push;
     break;
   case Transport::Pull:
     base.transport = TransportChoice::Pull;

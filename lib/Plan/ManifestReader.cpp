@@ -253,22 +253,17 @@ private:
   }
 
   std::vector<unsigned> readGroups(const json::Array *array) {
-    std::vector<unsigned> groups, sizes(manifest.ranks);
+    std::vector<unsigned> groups;
     for (const json::Value &value : array ? *array : json::Array()) {
       const int64_t *group = value.as<int64_t>();
       if (!group || *group < 0 || *group >= int64_t(manifest.ranks))
         return fail("an entry of 'switchGroups' is no number of a group"),
                groups;
       groups.push_back(*group);
-      ++sizes[*group];
     }
     if (groups.size() != manifest.ranks)
       fail("'switchGroups' is no list of " + std::to_string(manifest.ranks) +
            " numbers");
-    for (unsigned group = 0; group < sizes.size(); ++group)
-      if (sizes[group] == 1)
-        fail("group " + std::to_string(group) +
-             " of 'switchGroups' has one rank, expected two and more");
     return groups;
   }
 

@@ -141,7 +141,7 @@ Status CommPlan::prepare() {
                          group.isStreamOrdered());
   memory.resize(numRanks);
   uint64_t bytes = std::max<uint64_t>(layouts[rank].bytes, 1);
-  if (Status status = isAtSwitch()
+  if (Status status = switchRanks.size() > 1
                           ? group.device->allocateForSwitch(
                                 bytes, switchRanks.size(), memory[rank])
                           : group.device->allocate(bytes, memory[rank]);

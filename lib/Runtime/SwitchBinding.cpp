@@ -47,7 +47,7 @@ Status CommPlan::chooseSwitch() {
 }
 
 /// Collective. The lowest rank of a group has the switch; all join it before
-/// any of them binds its memory.
+/// any of them binds its memory. A rank by itself has none.
 Status CommPlan::bindAtSwitch() {
   struct Offer {
     DeviceHandle handle;
@@ -57,7 +57,7 @@ Status CommPlan::bindAtSwitch() {
   unsigned leader = switchRanks.front();
   Offer offer = {};
   Status status = attempt([&]() -> Status {
-    if (rank != leader)
+    if (rank != leader || switchRanks.size() == 1)
       return {};
     Status made = group.device->makeSwitch(layouts[rank].atSwitch,
                                            switchRanks.size(), switchMemory);
@@ -81,7 +81,7 @@ Status CommPlan::bindAtSwitch() {
   if (!status.ok())
     return status;
   return bootstrap.agree(attempt([&] {
-    Status bound = switchMemory->bind(*memory[rank]);
+    Status bound = switchMemory ? switchMemory->bind(*memory[rank]) : Status();
     return bound.ok() ? finish() : bound;
   }));
 }

@@ -59,12 +59,12 @@ struct ProgramInfo {
   bool stepsTouchPeers = false;
   /// By step, what hosts copy beside the functions.
   std::vector<std::vector<EngineCopy>> copies;
-  /// By rank the number of its group, from 0: the ranks behind one switch, two
-  /// and more. Empty if no transfer passes a switch. Otherwise the table of
-  /// peers of each rank has an entry more, after those of the ranks, whose
-  /// `scratch` is the address of the group's scratch at the switch; the ranks
-  /// of a group have theirs at the same offsets of it. The rest of the entry is
-  /// null, and on a CPU nobody reads it.
+  /// By rank the number of its group, from 0: the ranks behind one switch, or
+  /// one that is behind none. Empty if no transfer passes a switch. Otherwise
+  /// the table of peers of each rank has an entry more, after those of the
+  /// ranks, whose `scratch` is the address of the group's scratch at the
+  /// switch; the ranks of a group have theirs at the same offsets of it. The
+  /// rest of the entry is null, and on a CPU nobody reads it.
   std::vector<unsigned> switchGroups;
   bool operator==(const ProgramInfo &) const = default;
 };

@@ -121,6 +121,25 @@ static bool announcesReady(ProgramOp program, const ProgramInfo &info) {
       .wasInterrupted();
 }
 
+/// Joins the ranks of each switch of the topology that has none of another
+/// one's, whether it is used or not: so all programs have the same groups.
+static void joinBySwitches(ProgramOp program, DisjointSets &sets) {
+  auto topology = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
+      program, program.getTopologyAttr());
+  llvm::DenseSet<int32_t> joined;
+  if (!topology)
+    return;
+  for (SwitchOp by : topology.getBody().getOps<SwitchOp>()) {
+    ArrayRef<int32_t> ranks = by.getRanks();
+    if (llvm::any_of(ranks,
+                     [&](int32_t rank) { return joined.contains(rank); }))
+      continue;
+    joined.insert_range(ranks);
+    for (int32_t rank : ranks)
+      sets.join(ranks.front(), rank);
+  }
+}
+
 /// See ProgramInfo::switchGroups: ranks that an op names are of one group.
 static std::vector<unsigned> switchGroupsOf(ProgramOp program,
                                             unsigned numRanks) {
@@ -133,6 +152,8 @@ static std::vector<unsigned> switchGroupsOf(ProgramOp program,
     for (const SlotRange &read : op.getReads())
       sets.join(op.getWrite().rank, read.rank);
   });
+  if (hasSwitches)
+    joinBySwitches(program, sets);
   std::vector<unsigned> groups;
   std::map<unsigned, unsigned> numbers; // by the lowest rank
   for (unsigned rank = 0; hasSwitches && rank < numRanks; ++rank)
