@@ -367,6 +367,12 @@ plan::Plan PlanBuilder::finish() {
   }
   if (isAdvised && areAdvised(advised) && !request.model) {
     manifest.tables.push_back(tableOfAdvice(advised));
+    std::vector<AdvisedProgram> others = advised;
+    std::erase_if(others, [&](const AdvisedProgram &program) {
+      return !manifest.programs[program.program].switchGroups.empty();
+    });
+    if (others.size() < advised.size() && areAdvised(others))
+      manifest.tables.push_back(tableOfAdvice(others));
   } else {
     for (auto [index, schedule] : llvm::enumerate(schedules))
       schedule.program = standIn(manifest, index);

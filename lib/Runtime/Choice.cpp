@@ -28,10 +28,10 @@ Choice Choices::make(const LoadedProgram &program, plan::Path path,
   return choice;
 }
 
-/// Takes the choices of `from` that this device can execute.
-bool Choices::take(const plan::SizeTable &from, const char *reason) {
-  choices.clear();
-  table = &from;
+/// The choices of `from` that this device can execute.
+std::vector<Choices::SizedChoice>
+Choices::choicesOf(const plan::SizeTable &from, const char *reason) const {
+  std::vector<SizedChoice> result;
   for (const plan::SizeChoice &entry : from.choices) {
     // Another program of the same schedule is the next best.
     const LoadedProgram *best = nullptr;
@@ -44,38 +44,79 @@ bool Choices::take(const plan::SizeTable &from, const char *reason) {
     }
     if (!best)
       continue;
-    uint64_t first = choices.empty() ? 0 : entry.firstByte;
-    choices.push_back(
+    uint64_t first = result.empty() ? 0 : entry.firstByte;
+    result.push_back(
         {first, make(*best, entry.path, entry.pieceBytes, reason)});
   }
+  return result;
+}
+
+bool Choices::take(const plan::SizeTable &from, const char *reason) {
+  choices = choicesOf(from, reason);
+  table = &from;
   return !choices.empty();
+}
+
+/// True if `from` names programs that go through switches, and those that this
+/// device executes, or where `anyway` all, are other ones.
+static bool namesSwitches(const plan::Manifest &manifest,
+                          const std::vector<LoadedProgram> &programs,
+                          const plan::SizeTable &from, bool anyway) {
+  auto isLoaded = [&](unsigned number) {
+    return std::any_of(
+        programs.begin(), programs.end(),
+        [&](const LoadedProgram &program) { return program.index == number; });
+  };
+  return std::any_of(
+      from.choices.begin(), from.choices.end(),
+      [&](const plan::SizeChoice &entry) {
+        return !manifest.programs[entry.program].switchGroups.empty() &&
+               (anyway || !isLoaded(entry.program));
+      });
 }
 
 void Choices::resolve(const plan::Manifest &plan,
                       const std::vector<LoadedProgram> &loaded,
                       const std::string &target, bool isOneProcess) {
+  constexpr const char *modelled = "cheapest in the cost model";
   manifest = &plan;
   programs = &loaded;
   const char *ranksAs = isOneProcess ? "threads" : "processes";
+  otherChoices.clear();
+  for (const plan::SizeTable &table : plan.tables)
+    if (table.source == "model" &&
+        !namesSwitches(plan, loaded, table, /*anyway=*/true))
+      otherChoices = choicesOf(table, modelled);
   for (const plan::SizeTable &table : plan.tables)
     if (table.source == "measured" && table.target == target &&
         table.ranksAs == ranksAs && take(table, measured))
       return;
-  for (const plan::SizeTable &table : plan.tables)
-    if (table.source == "model" && take(table, "cheapest in the cost model"))
-      return;
+  // First those of which all can be done here.
+  for (bool anyway : {false, true})
+    for (const plan::SizeTable &table : plan.tables)
+      if (table.source == "model" &&
+          (anyway || !namesSwitches(plan, loaded, table, /*anyway=*/false)) &&
+          take(table, modelled))
+        return;
   table = nullptr;
   choices = {{0, make(loaded.front(), plan::Path::Auto, 0, "the only one")}};
 }
 
-const Choice &Choices::forBytes(uint64_t bytes) const {
-  if (forced)
-    return *forced;
-  auto next = std::upper_bound(choices.begin(), choices.end(), bytes,
+const Choice &Choices::at(const std::vector<SizedChoice> &sized,
+                          uint64_t bytes) {
+  auto next = std::upper_bound(sized.begin(), sized.end(), bytes,
                                [](uint64_t size, const SizedChoice &choice) {
                                  return size < choice.firstByte;
                                });
   return std::prev(next)->choice;
+}
+
+const Choice &Choices::forBytes(uint64_t bytes) const {
+  return forced ? *forced : at(choices, bytes);
+}
+
+const Choice &Choices::withoutSwitches(uint64_t bytes) const {
+  return at(otherChoices.empty() ? choices : otherChoices, bytes);
 }
 
 /// On straight lines between what the table has, and beyond its end.

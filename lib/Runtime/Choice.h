@@ -53,6 +53,9 @@ public:
                const std::vector<LoadedProgram> &programs,
                const std::string &target, bool isOneProcess);
   const Choice &forBytes(uint64_t bytes) const;
+  /// The same where no switch copies or reduces: for types and reductions that
+  /// none reduces.
+  const Choice &withoutSwitches(uint64_t bytes) const;
   /// Calls `visit` with each choice for some size.
   template <typename Visit> void forEach(Visit visit) const {
     for (const SizedChoice &sized : choices)
@@ -70,12 +73,17 @@ private:
   };
   Choice make(const LoadedProgram &program, plan::Path path,
               uint64_t pieceBytes, const char *reason) const;
+  std::vector<SizedChoice> choicesOf(const plan::SizeTable &table,
+                                     const char *reason) const;
   bool take(const plan::SizeTable &table, const char *reason);
+  static const Choice &at(const std::vector<SizedChoice> &sized,
+                          uint64_t bytes);
 
   static constexpr const char *measured = "measured here";
   const plan::Manifest *manifest = nullptr;
   const std::vector<LoadedProgram> *programs = nullptr;
   std::vector<SizedChoice> choices;
+  std::vector<SizedChoice> otherChoices;  ///< that go through no switch
   const plan::SizeTable *table = nullptr; ///< where they are from; or null
   std::optional<Choice> forced;
 };

@@ -165,10 +165,15 @@ Status JoinedPlan::findFunction(Flight &flight) const {
     return !other.isAtSwitch() && other.find(request.type, request.op);
   };
   if (const LoadedProgram *chosen = flight.choice.program;
-      chosen->isAtSwitch() && !chosen->find(request.type, request.op))
-    if (auto other = std::find_if(programs.begin(), programs.end(), isRight);
-        other != programs.end())
-      flight.choice.program = &*other;
+      chosen->isAtSwitch() && !chosen->find(request.type, request.op)) {
+    const Choice &other =
+        choices.withoutSwitches(manifest.sendSegments * flight.segmentBytes);
+    auto any = std::find_if(programs.begin(), programs.end(), isRight);
+    if (isRight(*other.program))
+      flight.choice = other;
+    else if (any != programs.end())
+      flight.choice.program = &*any;
+  }
   const LoadedProgram &program = *flight.choice.program;
   flight.function = program.find(request.type, request.op);
   flight.rankTable = rankTableOf(program, request);

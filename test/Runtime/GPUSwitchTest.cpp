@@ -50,23 +50,31 @@ protected:
     auto *reduce =
         fake.get<bool(uint64_t, uint32_t *)>("scclFakeLoadReduce", "");
     const PeerEntry &atSwitch = tables[end.numRanks];
+    auto isAlone = [&](unsigned rank) {
+      return std::count(groups.begin(), groups.end(), groups[rank]) == 1;
+    };
+    bool hasSwitch = !isAlone(end.rank);
     uint64_t place = uint64_t(atSwitch.scratch) + 4 * end.rank;
     auto wordOf = [&](unsigned rank, unsigned writer) -> uint32_t & {
       return static_cast<uint32_t *>(tables[rank].scratch)[writer];
     };
-    int failed = check(!atSwitch.input && !atSwitch.output && !atSwitch.control,
+    int failed = check(!hasSwitch || (!atSwitch.input && !atSwitch.output &&
+                                      !atSwitch.control),
                        "scratch only");
     meet(end);
     wordOf(end.rank, end.rank) = 0;
     for (unsigned writer = 0; writer < end.numRanks; ++writer)
       wordOf(end.rank, writer) = 0;
     meet(end);
-    failed += check(multicast(place, 100 + end.rank), "multicast");
+    if (hasSwitch)
+      failed += check(multicast(place, 100 + end.rank), "multicast");
     meet(end);
     for (unsigned rank = 0; rank < end.numRanks; ++rank)
       for (unsigned writer = 0; writer < end.numRanks; ++writer)
         failed += check(wordOf(rank, writer) ==
-                            (groups[rank] == groups[writer] ? 100 + writer : 0),
+                            (groups[rank] == groups[writer] && !isAlone(rank)
+                                 ? 100 + writer
+                                 : 0),
                         "word " + std::to_string(writer) + " of rank " +
                             std::to_string(rank));
     meet(end);
@@ -75,8 +83,10 @@ protected:
     uint32_t sum = 0, expected = 0;
     for (unsigned rank = 0; rank < end.numRanks; ++rank)
       expected += groups[rank] == groups[end.rank] ? 1 + rank : 0;
-    failed += check(reduce(uint64_t(atSwitch.scratch), &sum) && sum == expected,
-                    "sum " + std::to_string(sum));
+    if (hasSwitch)
+      failed +=
+          check(reduce(uint64_t(atSwitch.scratch), &sum) && sum == expected,
+                "sum " + std::to_string(sum));
     meet(end);
     return failed;
   }
@@ -139,6 +149,11 @@ TEST_F(GPUSwitch, BindsScratch) {
               }));
     EXPECT_EQ(0, runRanks(4, how, [&](const RankEnd &end) {
                 return useAll(end, four, true, {0, 1, 1, 0});
+              }));
+    // Two ranks that are behind no switch.
+    four = planAtSwitch("ring4-all_gather", {0, 1, 2, 0});
+    EXPECT_EQ(0, runRanks(4, how, [&](const RankEnd &end) {
+                return useAll(end, four, true, {0, 1, 2, 0});
               }));
   }
 }
@@ -227,6 +242,50 @@ TEST_F(GPUSwitch, LeavesTypesToOthers) {
               meet(end);
               return failed;
             }));
+}
+
+/// Without a switch, or for a type that it does not reduce, the table counts
+/// that names no program at one.
+TEST_F(GPUSwitch, HasSizesWithoutSwitches) {
+  for (bool lacksType : {false, true}) {
+    auto read =
+        plan::readPlan(gpuPlan("pair-halves-all_reduce", scclDeviceCUDA));
+    ASSERT_TRUE(bool(read)) << read.error();
+    plan::Manifest &manifest = read->manifest;
+    manifest.programs[0].switchGroups = {0, 0};
+    manifest.tables = {
+        {"model", "", "", {{0, 0, plan::Path::Auto, 0}}},
+        {"model",
+         "",
+         "",
+         {{0, 1, plan::Path::Auto, 0}, {1 << 20, 2, plan::Path::Auto, 0}}}};
+    for (plan::KernelInfo &kernel : manifest.kernels)
+      if (kernel.program == 0 && lacksType)
+        kernel.element = "f64";
+    std::string bytes = *plan::serialize(*read);
+    for (const char *none : {"0", "1"}) {
+      Setting setting("SCCL_FAKE_NO_SWITCH", none);
+      bool hasSwitch = *none == '0';
+      EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
+                  Member member;
+                  if (check(!join(member, end, bytes, scclDeviceCUDA), "join"))
+                    return 1;
+                  auto taken = [&](size_t count) {
+                    scclChoice choice = {};
+                    choice.size = sizeof(choice);
+                    scclQueryChoice(member.comm, member.plan, count,
+                                    scclFloat32, scclSum, &choice);
+                    return choice.program;
+                  };
+                  bool isAtSwitch = hasSwitch && !lacksType;
+                  int failed =
+                      check(taken(50000) == (isAtSwitch ? 0 : 1), "small") +
+                      check(taken(1000000) == (isAtSwitch ? 0 : 2), "large");
+                  meet(end);
+                  return failed;
+                }));
+    }
+  }
 }
 
 /// Whatever call fails, all ranks get an error, and nothing is left.

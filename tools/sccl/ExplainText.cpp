@@ -333,8 +333,9 @@ static std::string choiceSentence(const plan::Manifest &manifest,
   const plan::ScheduleInfo &schedule = manifest.schedules[program.schedule];
   std::string text = llvm::formatv(
       "{0}: {1} takes {2} (S = {3}, R/C = {4}) as {5}, from {6}{7}",
-      sourceOf(table), sizeText(double(bytes)), schedule.name, schedule.steps,
-      schedule.cost, program.variant, sizeText(double(choice.firstByte)),
+      sourceOf(manifest, table), sizeText(double(bytes)), schedule.name,
+      schedule.steps, schedule.cost, program.variant,
+      sizeText(double(choice.firstByte)),
       next == table.choices.end() ? " on"
                                   : " to " + sizeText(double(next->firstByte)));
   if (std::optional<double> time = timeOf(table, double(bytes)))

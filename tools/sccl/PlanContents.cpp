@@ -100,10 +100,19 @@ std::optional<std::string> driver::sourceText(llvm::StringRef path,
   return std::nullopt;
 }
 
-std::string driver::sourceOf(const plan::SizeTable &table) {
-  return table.target.empty()
-             ? "by the model"
-             : "measured on " + table.target + ", ranks as " + table.ranksAs;
+/// What is said behind the source of the second table of the model.
+static llvm::StringRef withoutSwitches(const plan::Manifest &manifest,
+                                       const plan::SizeTable &table) {
+  auto first = llvm::find_if(
+      manifest.tables, [](const auto &other) { return other.target.empty(); });
+  return table.target.empty() && table != *first ? ", without switches" : "";
+}
+
+std::string driver::sourceOf(const plan::Manifest &manifest,
+                             const plan::SizeTable &table) {
+  if (!table.target.empty())
+    return "measured on " + table.target + ", ranks as " + table.ranksAs;
+  return ("by the model" + withoutSwitches(manifest, table)).str();
 }
 
 std::string driver::describeTable(const plan::Manifest &manifest,
@@ -216,7 +225,8 @@ static void printPlan(const plan::PlanView &view,
                            kernel.symbols.front(), kernel.symbols.back());
   }
   for (const plan::SizeTable &table : manifest.tables) {
-    out() << "sizes of a send buffer, " << table.source;
+    out() << "sizes of a send buffer, " << table.source
+          << withoutSwitches(manifest, table);
     if (!table.target.empty())
       out() << " on " << table.target << ", ranks as " << table.ranksAs;
     out() << ":\n" << describeTable(manifest, table);

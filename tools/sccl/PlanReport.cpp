@@ -55,7 +55,8 @@ static PageTable programsOf(const plan::Manifest &manifest) {
 
 static PageTable choicesOf(const plan::Manifest &manifest,
                            const plan::SizeTable &sizes) {
-  PageTable table{"Choices by size of a send buffer, " + sourceOf(sizes),
+  PageTable table{"Choices by size of a send buffer, " +
+                      sourceOf(manifest, sizes),
                   {"from", "schedule", "program", "variant", "buffers"},
                   {}};
   for (const plan::SizeChoice &choice : sizes.choices) {
@@ -92,8 +93,10 @@ static TimeCurve boundOf(const plan::SizeTable &sizes) {
   return curve;
 }
 
-static TimeCurve curveOf(const plan::SizeTable &sizes) {
-  TimeCurve curve{sourceOf(sizes), /*isLine=*/sizes.target.empty(), {}};
+static TimeCurve curveOf(const plan::Manifest &manifest,
+                         const plan::SizeTable &sizes) {
+  TimeCurve curve{
+      sourceOf(manifest, sizes), /*isLine=*/sizes.target.empty(), {}};
   for (const SizedTime &time : sizes.times)
     if (time.bytes > 0)
       curve.points.emplace_back(double(time.bytes), time.nanoseconds * 1e-3);
@@ -116,7 +119,7 @@ static TablesPage pageOf(llvm::StringRef path, const plan::Manifest &manifest) {
   page.tables = {schedulesOf(manifest), programsOf(manifest)};
   for (const plan::SizeTable &sizes : manifest.tables) {
     page.tables.push_back(choicesOf(manifest, sizes));
-    page.curves.push_back(curveOf(sizes));
+    page.curves.push_back(curveOf(manifest, sizes));
     if (PageTable table = adviceOf(sizes); !table.rows.empty())
       page.tables.push_back(std::move(table));
     if (TimeCurve bound = boundOf(sizes); !bound.points.empty())

@@ -51,9 +51,10 @@ std::set<unsigned> sourceBlobs(const plan::Manifest &manifest);
 std::optional<std::string> sourceText(llvm::StringRef path,
                                       const LoadedPlan &plan, unsigned blob);
 
-/// Whose the choices of a table are: "by the model", or "measured on host,
-/// ranks as threads".
-std::string sourceOf(const plan::SizeTable &table);
+/// Whose the choices of a table are: "by the model", and of a second one ",
+/// without switches", or "measured on host, ranks as threads".
+std::string sourceOf(const plan::Manifest &manifest,
+                     const plan::SizeTable &table);
 /// The choices of a table, one line each.
 std::string describeTable(const plan::Manifest &manifest,
                           const plan::SizeTable &table);
