@@ -11,6 +11,7 @@
 #include "Candidates.h"
 #include "InputSums.h"
 #include "OneOrder.h"
+#include "SwitchPrograms.h"
 #include "TimedBound.h"
 
 #include "sccl/Pipelines/Ways.h"
@@ -57,12 +58,21 @@ static Result<Advice> prepare(const Fabric &fabric,
   if (!smallest)
     return Error{smallest.error()};
   Advice advice{
-      std::move(found.frontier), std::move(found.candidates), {}, {}, ""};
+      std::move(found.frontier), std::move(found.candidates), {}, {}, {}, ""};
+  const SearchLimits limits{deadline.remainingLimit(), work, interrupt};
+  SharedBound &bound = advice.frontier.throughput;
+  if (!fabric.topology.switches().empty()) {
+    Result<LowerBound> found =
+        throughputBound(fabric.topology, *smallest, {limits});
+    bound = found ? std::make_shared<LowerBound>(*found) : nullptr;
+    // Proofs are of what each send takes by itself.
+    for (Candidate &candidate : advice.candidates)
+      candidate.bound.reset();
+  }
   std::optional<Rational> throughput;
-  if (advice.frontier.throughput)
-    throughput = advice.frontier.throughput->value;
-  advice.bound = machineTimeBound(fabric, *smallest, throughput,
-                                  {deadline.remainingLimit(), work, interrupt});
+  if (bound)
+    throughput = bound->value;
+  advice.bound = machineTimeBound(fabric, *smallest, throughput, limits);
   for (uint64_t bytes : sizes)
     advice.sizes.push_back({bytes, 0, "",
                             std::numeric_limits<double>::infinity(),
@@ -83,6 +93,9 @@ static void improveBounds(const Fabric &fabric, const CollectiveFamily &family,
     return;
   Deadline limit({deadline.remainingLimit(), work, interrupt});
   const Fabric &own = fabric.forBounds();
+  // Of these the linear programs know nothing.
+  if (!own.topology.switches().empty())
+    return;
   const Timing &timing = own.timing;
   advice::TimedBound flags(
       own.topology, *smallest,
@@ -217,17 +230,37 @@ findInOrder(mlir::MLIRContext &context, const Fabric &fabric,
   return found;
 }
 
+/// Lets switches copy and reduce where that is faster, and keeps what is best
+/// without them: some chips have no code for it.
+static std::optional<Error>
+useSwitches(const Fabric &fabric, const CollectiveFamily &family,
+            const FrontierOptions &options, const LoweringOptions &way,
+            const Deadline &deadline, Adviser &adviser, Advice &advice) {
+  const Collective &collective =
+      advice.candidates.front().implementation.collective;
+  if (!advice::maySwitchesDo(fabric, collective, way))
+    return std::nullopt;
+  advice.withoutSwitches = advice.sizes;
+  std::vector<Candidate> found =
+      advice::switchedCandidates(fabric, family, options, deadline);
+  if (std::optional<Error> error = keepWithin(way.smBudget, found);
+      error || found.empty())
+    return std::nullopt;
+  return adviser.tryInNetwork(std::move(found));
+}
+
 static Result<Advice>
 adviseWith(mlir::MLIRContext &context, const Fabric &whole,
            const CollectiveFamily &family, const std::vector<uint64_t> &sizes,
            const FrontierOptions &options, const std::vector<LoweringWay> &ways,
            advice::Lowers lowers) {
   const Fabric fabric = withoutLaunch(whole);
+  const LoweringOptions &way = ways.front().options;
   const SearchLimits limits{options.timeoutSeconds, 0,
                             options.solver.interrupt};
   Deadline deadline(limits);
-  Result<advice::Found> found = findInOrder(context, fabric, family, options,
-                                            ways.front().options, deadline);
+  Result<advice::Found> found = findInOrder(
+      context, advice::withoutSwitches(fabric), family, options, way, deadline);
   if (!found)
     return Error{found.error()};
   Result<Advice> advice = prepare(fabric, family, sizes, std::move(*found),
@@ -243,13 +276,23 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
   Adviser adviser(context, fabric, ways, limits, deadline, *advice);
   if (std::optional<Error> error = adviser.run(lowers))
     return *error;
-  if (lowers != advice::Lowers::Nothing)
-    if (std::optional<Error> error = adviser.findSwitches())
+  auto findTakeovers = [&]() {
+    return lowers == advice::Lowers::Nothing ? std::nullopt
+                                             : adviser.findTakeovers();
+  };
+  if (std::optional<Error> error = findTakeovers())
+    return *error;
+  if (std::optional<Error> error =
+          useSwitches(fabric, family, options, way, deadline, adviser, *advice))
+    return *error;
+  if (!advice->withoutSwitches.empty())
+    if (std::optional<Error> error = findTakeovers())
       return *error;
   improveBounds(fabric, family, deadline, options.solver.interrupt, *advice);
   std::ranges::sort(advice->sizes, {}, &SizeAdvice::bytes);
   advice->bound.launch = whole.timing.launchTime;
   addLaunch(whole.timing.launchTime, advice->sizes);
+  addLaunch(whole.timing.launchTime, advice->withoutSwitches);
   return advice;
 }
 

@@ -149,7 +149,7 @@ std::optional<Error> Adviser::simulateAt(size_t number, const Traffic &traffic,
     return Error{time.error()};
   if (*time * gain < size.microseconds) {
     take(variant, number, *time);
-    size.way = ways[variant.way].name;
+    size.way = wayOf(variant).name;
     taken.insert_or_assign(size.bytes, variant);
     programs.try_emplace(variant, traffic);
   }
@@ -161,7 +161,7 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
                                               const Variant &variant,
                                               size_t firstSize) {
   for (size_t i = firstSize; i < advice.sizes.size(); ++i)
-    if (mayImprove(variant, i))
+    if (isInNetwork(variant) || mayImprove(variant, i))
       if (auto error = simulateAt(i, traffic, variant))
         return error;
   return std::nullopt;
@@ -170,7 +170,7 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
 /// The traffic of the program that `variant` is lowered to. Nothing once time
 /// is over, or if ranks must reduce in one order and do not.
 Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
-  const LoweringWay &way = ways[variant.way];
+  const LoweringWay &way = wayOf(variant);
   Result<Implementation> cut =
       cutIntoPieces(advice.candidates[variant.candidate].implementation,
                     fabric.topology, variant.pieces, variant.order);

@@ -23,6 +23,9 @@ namespace sccl::advice {
 /// are taken.
 enum class Lowers { Nothing, Short, All };
 
+/// As `way`, but switches copy and reduce.
+LoweringWay inNetworkWay(const LoweringWay &way);
+
 /// Lowers the variants that may be the best, and simulates their programs. Of
 /// many pieces the draft is simulated, if the program of fewer pieces takes
 /// what its draft says.
@@ -31,7 +34,8 @@ public:
   Adviser(mlir::MLIRContext &context, const Fabric &fabric,
           const std::vector<LoweringWay> &ways, const SearchLimits &limits,
           const Deadline &deadline, Advice &advice)
-      : context(context), fabric(fabric), ways(ways), deadline(deadline),
+      : context(context), fabric(fabric), ways(ways),
+        inNetwork(inNetworkWay(ways.front())), deadline(deadline),
         rest({0, 0, limits.interrupt}), advice(advice),
         numCandidates(advice.candidates.size()),
         choice(fabric, advice.candidates, ways, deadline, drafts) {}
@@ -39,7 +43,11 @@ public:
   std::optional<Error> run(Lowers lowers = Lowers::Short);
 
   /// Adds sizes where one schedule takes over from another, after run().
-  std::optional<Error> findSwitches();
+  std::optional<Error> findTakeovers();
+
+  /// Lowers `found` so that switches copy and reduce, and takes what is faster
+  /// so for some size. After run(); findTakeovers() adds sizes for it, too.
+  std::optional<Error> tryInNetwork(std::vector<Candidate> found);
 
 private:
   /// Times that are nearly the same count as such: of two programs the shorter
@@ -65,7 +73,16 @@ private:
   std::optional<Error> simulateProgram(const Traffic &traffic,
                                        const Variant &variant,
                                        size_t firstSize = 0);
-  std::vector<std::pair<size_t, size_t>> switches() const;
+  const LoweringWay &wayOf(const Variant &variant) const {
+    return isInNetwork(variant) ? inNetwork : ways[variant.way];
+  }
+  bool isInNetwork(const Variant &variant) const {
+    return variant.way == ways.size();
+  }
+  bool mayTakeLess(const Candidate &candidate) const;
+  Result<std::vector<double>> tryInNetwork(const Variant &variant);
+  std::optional<Error> tryInPieces(size_t candidate);
+  std::vector<std::pair<size_t, size_t>> takeovers() const;
   std::vector<Variant> bestOf(std::pair<size_t, size_t> sizes) const;
   std::optional<Error> addBetween(std::pair<size_t, size_t> sizes);
   std::vector<size_t> inOrder() const;
@@ -81,6 +98,7 @@ private:
   mlir::MLIRContext &context;
   const Fabric &fabric;
   const std::vector<LoweringWay> &ways;
+  const LoweringWay inNetwork; ///< number ways.size(), which has no drafts
   const Deadline &deadline;
   const Deadline rest; ///< of what has to be done after the deadline
   const Deadline *limit = &deadline; ///< of what is lowered and simulated

@@ -272,6 +272,25 @@ static void addPipelined(const Fabric &fabric, const CollectiveFamily &family,
     found.add(std::move(limit->implementation));
 }
 
+std::vector<Candidate>
+advice::switchedCandidates(const Fabric &fabric, const CollectiveFamily &family,
+                           const FrontierOptions &options,
+                           const Deadline &deadline) {
+  constexpr uint64_t boundWork = 1'000'000;
+  if (!family.isPlain() || !hasPipelinedSchedules(family.kind))
+    return {};
+  const Deadline half(
+      {deadline.remainingLimit() / 2, 0, options.solver.interrupt});
+  PipelinedDepths depths(fabric.topology, family.kind, family.root);
+  PipelinedCandidates found(fabric);
+  std::optional<LowerBound> bound = depths.boundForAnyDepth(
+      {half.remainingLimit(), boundWork, options.solver.interrupt});
+  double least = bound ? bound->value->toDouble() : 0;
+  found.setBound(std::move(bound));
+  addDepths(fabric, family, options, half, least, depths, found);
+  return found.take();
+}
+
 //===----------------------------------------------------------------------===//
 // The frontier
 //===----------------------------------------------------------------------===//

@@ -29,6 +29,14 @@ Result<Found> findCandidates(const Fabric &fabric,
                              const FrontierOptions &options,
                              const Deadline &deadline);
 
+/// Pipelined schedules of small loads in which switches copy and reduce; none
+/// of collectives for which there are none. Takes half of what is left of the
+/// time of `deadline`, if it has a limit.
+std::vector<Candidate> switchedCandidates(const Fabric &fabric,
+                                          const CollectiveFamily &family,
+                                          const FrontierOptions &options,
+                                          const Deadline &deadline);
+
 /// `whole` step by step, and with overlapping steps in as few pieces as may be
 /// worth it.
 std::vector<Candidate> candidatesOf(const Implementation &whole,

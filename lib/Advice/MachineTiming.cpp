@@ -268,9 +268,19 @@ static Timing boundTimingOf(const BoundTopology &bound, const Machine &machine,
   return timing;
 }
 
+std::string sccl::boundClassOf(const Topology &topology) {
+  const std::vector<Switch> &switches = topology.switches();
+  if (switches.empty())
+    return "programs without multicast or reduction in switches";
+  bool haveOwnCopies = std::ranges::all_of(switches, &Switch::ownCopies);
+  return std::string("programs with multicast and reduction in switches") +
+         (haveOwnCopies ? ", by groups of all their ranks" : "");
+}
+
 static std::string classOf(const BoundTopology &bound, const Machine &machine) {
-  std::string text = boundClass;
-  if (std::ranges::any_of(machine.vertices(), [](const Vertex &vertex) {
+  std::string text = boundClassOf(bound.topology);
+  if (bound.topology.switches().empty() &&
+      std::ranges::any_of(machine.vertices(), [](const Vertex &vertex) {
         return vertex.multicast || vertex.reduces;
       }))
     text += ", which switches of this machine can do";

@@ -22,7 +22,10 @@ bool advice::mayBreakContract(const Implementation &implementation,
   const auto &[collective, schedule] = implementation;
   if (collective.combining() && contractFor(options).addsInputs())
     return true;
-  return options.sumOrder != SumOrder::Any &&
+  if (options.sumOrder == SumOrder::Any)
+    return false;
+  // Schedules do not say what becomes of sums that a switch forms.
+  return (collective.combining() && options.inNetwork) ||
          OrderedSums(collective, schedule, options.sumOrder,
                      /*oneRounding=*/false)
              .mayDiffer();

@@ -250,6 +250,9 @@ Result<BoundTopology> BoundBuilder::finish() {
             limit.links, unitsRoundedUp(limit.bandwidth, quantum));
         !added)
       return Error{added.error()};
+  for (const Switch &joined : derivation.topology.switches())
+    if (Result<unsigned> added = result.addSwitch(joined); !added)
+      return Error{added.error()};
   bool leavesOut = leavesOutHost();
   return BoundTopology{std::move(result), quantum, std::move(rates),
                        std::move(isOpen), leavesOut};

@@ -63,7 +63,7 @@ static cl::opt<InNetwork> inNetwork(
                           "and back to the rank itself, too"),
                clEnumValN(InNetwork::Others, "", "")),
     cl::sub(machineCommand()), cl::sub(paretoCommand()),
-    cl::sub(synthCommand()));
+    cl::sub(synthCommand()), cl::sub(planCommand()));
 
 static cl::opt<bool> everyWire(
     "every-wire",

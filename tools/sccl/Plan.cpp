@@ -171,12 +171,6 @@ static std::optional<NamedFabric> fabricOf(Wiring wiring,
       topologyOf(std::move(wiring), /*where=*/nullptr, &boxes);
   if (!topology)
     return std::nullopt;
-  if (!topology->switches().empty()) {
-    fail("'" + topology->name() +
-         "' has switches that copy or reduce, which sccl plan does not use: "
-         "see sccl pareto, and --in-network of compile");
-    return std::nullopt;
-  }
   for (const auto &[kind, latency] : given)
     if (!kind.empty()) {
       fail("--latency=" + kind +
@@ -191,7 +185,9 @@ static std::optional<NamedFabric> fabricOf(Wiring wiring,
                       Timing::uniform(*topology, latency, bandwidth * 1e3),
                       1 / (bandwidth * 1e3)},
                      {},
-                     std::move(boxes)};
+                     std::move(boxes),
+                     {},
+                     boundClassOf(*topology)};
   if (!isGiven)
     result.assumptions.push_back(
         llvm::formatv("latency of {0} us for each link (assumed)", latency));
@@ -294,6 +290,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   report.printTable();
   const Advice &advice = report.advice;
   out() << "frontier "
+        << (advice.withoutSwitches.empty() ? "" : "without switches ")
         << (advice.frontier.complete ? "complete: " : "incomplete: ")
         << advice.frontier.why << '\n';
   if (!advice.stopped.empty())

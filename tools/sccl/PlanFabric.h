@@ -21,7 +21,7 @@ struct NamedFabric {
   RankGroups boxes; ///< the ranks of each
   /// Where the topology is not the machine.
   std::vector<std::string> notes = {};
-  std::string bounded = boundClass;   ///< programs that bounds hold for
+  std::string bounded = "";           ///< programs that bounds hold for
   std::vector<std::string> gpus = {}; ///< names, by rank
   std::string chip = {};              ///< of rank 0; empty if not known
 };

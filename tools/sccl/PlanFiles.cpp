@@ -23,6 +23,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace sccl;
@@ -133,16 +134,24 @@ void ScheduleFiles::addSpareWays() {
     }
 }
 
+/// What is best for a size, and where that needs a switch, what is best without
+/// one: for chips, types and devices that cannot do it.
 static ScheduleFiles filesOf(const Advice &advice) {
   ScheduleFiles files;
-  for (const SizeAdvice &size : advice.sizes) {
+  auto add = [&](const SizeAdvice &size) {
     const Candidate &candidate = advice.candidates[size.candidate];
     files.add(candidate)
         .add(candidate, size.way)
         .bestAt.push_back({size.bytes,
                            wholeNanoseconds(size.microseconds * 1e3),
                            uint64_t(size.bound * 1e3)});
-  }
+  };
+  llvm::for_each(advice.sizes, add);
+  for (const SizeAdvice &size : advice.withoutSwitches)
+    if (llvm::none_of(advice.sizes, [&](const SizeAdvice &best) {
+          return best.bytes == size.bytes && best.candidate == size.candidate;
+        }))
+      add(size);
   if (withSpares) {
     for (size_t number : spareCandidates(advice))
       files.add(advice.candidates[number]);
@@ -175,6 +184,7 @@ static std::vector<ScheduleFile> textsOf(const Fabric &fabric,
         candidate->bound ? printCertificate(candidate->bound->certificate) : "";
     std::vector<coll::Way> ways = chosen.ways;
     for (coll::Way &way : ways) {
+      std::ranges::sort(way.bestAt, {}, &SizedTime::bytes);
       way.smBudget = options.smBudget;
       way.sumOrder = options.sumOrder;
       way.oneRounding = options.oneRounding;
@@ -271,6 +281,13 @@ bool driver::fitsOutput(const NamedFabric &named,
     fail(std::string("--wire=f32 is for ranks that share memory, and ") +
          (isForSet() ? "other executors have" : "messages have") +
          " elements of one type; --one-rounding is for both");
+    return false;
+  }
+  bool isInNetwork = !named.fabric.topology.switches().empty();
+  if (isInNetwork && (isForSet() || isForMessages())) {
+    fail(named.fabric.topology.name() +
+         " has switches that copy or reduce, which neither other executors nor "
+         "messages use");
     return false;
   }
   std::optional<std::string> obstacle;

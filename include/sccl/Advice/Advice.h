@@ -64,7 +64,7 @@ struct SizeAdvice {
   std::string way;     ///< how it is lowered; empty if time did not suffice
   double microseconds; ///< as simulated; else estimated
   /// Microseconds. No program takes less, of those whose transfers go from GPU
-  /// to GPU and whose switches neither copy nor reduce.
+  /// to GPU and whose switches copy and reduce as the topology says.
   double bound;
 
   bool isSimulated() const { return !way.empty(); }
@@ -79,6 +79,9 @@ struct Advice {
   std::vector<Candidate> candidates;
   TimeBound bound;
   std::vector<SizeAdvice> sizes; ///< ascending
+  /// What is best where no switch copies or reduces, for some of these sizes;
+  /// empty if none does anyway.
+  std::vector<SizeAdvice> withoutSwitches;
   /// Why not all candidates were tried, if they were not: time or an interrupt.
   std::string stopped;
 };
@@ -94,19 +97,20 @@ std::vector<size_t> spareCandidates(const Advice &advice);
 /// ascending), by simulation of the programs that its lowering gives. Searches
 /// the frontier and pipelined schedules of as many steps first; those, and the
 /// frontier's schedules with steps that overlap, are candidates with up to 256
-/// pieces. All that may be the best for a size by an estimate is simulated as a
-/// draft, and lowered if that is faster than the best program. What is returned
-/// is simulated as lowered, and checked. Between two sizes with different best
-/// schedules more sizes are looked at, among what is best or nearly so for
-/// these two: geometric means, to a sixteenth of a power of two, until one
-/// schedule ends within 25 % of where the next one begins.
-/// `options.timeoutSeconds` and the interrupt hold for all of it, simulations
-/// included: when time is over, the best so far is returned, without candidates
-/// if there is none, and says that it was stopped. With `lowersAll` no time
-/// that is returned is that of a draft: long programs, of which the draft is
-/// believed if shorter ones are as drafted, are lowered too. Fails where
-/// searchFrontier does, if there is no schedule to be found, or if one cannot
-/// be lowered.
+/// pieces. Where switches copy or reduce, what is best without them is found
+/// first, and then beaten by schedules that use them, if they do. All that may
+/// be the best for a size by an estimate is simulated as a draft, and lowered
+/// if that is faster than the best program. What is returned is simulated as
+/// lowered, and checked. Between two sizes with different best schedules more
+/// sizes are looked at, among what is best or nearly so for these two:
+/// geometric means, to a sixteenth of a power of two, until one schedule ends
+/// within 25 % of where the next one begins. `options.timeoutSeconds` and the
+/// interrupt hold for all of it, simulations included: when time is over, the
+/// best so far is returned, without candidates if there is none, and says that
+/// it was stopped. With `lowersAll` no time that is returned is that of a
+/// draft: long programs, of which the draft is believed if shorter ones are as
+/// drafted, are lowered too. Fails where searchFrontier does, if there is no
+/// schedule to be found, or if one cannot be lowered.
 Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const CollectiveFamily &family,
                       const std::vector<uint64_t> &sizes,
@@ -114,9 +118,9 @@ Result<Advice> advise(mlir::MLIRContext &context, const Fabric &fabric,
                       const std::vector<LoweringWay> &ways,
                       bool lowersAll = false);
 
-/// The same in less time, to compare with: nothing is lowered, and times are
-/// those of drafts, which are never longer than those of programs. No sizes
-/// but `sizes`.
+/// The same in less time, to compare with: nothing is lowered but what switches
+/// copy and reduce, and all other times are those of drafts, which are never
+/// longer than those of programs. No sizes but `sizes`.
 Result<Advice> adviseByDrafts(mlir::MLIRContext &context, const Fabric &fabric,
                               const CollectiveFamily &family,
                               const std::vector<uint64_t> &sizes,

@@ -42,9 +42,8 @@ struct MachineFabric {
       boundClass; ///< of which programs bounds hold, and what they are of
 };
 
-/// Of which programs bounds on time hold, for any fabric.
-inline constexpr const char *boundClass =
-    "programs without multicast or reduction in switches";
+/// Of which programs bounds on time hold that are of `topology`.
+std::string boundClassOf(const Topology &topology);
 
 /// The machine of `derivation`, with the topology whose bounds hold for it: at
 /// its own rates, whatever way transfers take, and each link at the latency of

@@ -22,7 +22,8 @@
 // that it limits all such links together. Where ways part, the maximum flow
 // from a set of GPUs to another one limits the links between them: for the ends
 // of the links of each limit of the derived topology, and for all that leaves,
-// or gets to, a GPU. Switches neither copy nor reduce.
+// or gets to, a GPU. Switches copy and reduce as those of the derived
+// topology do.
 //
 // Where nothing was rounded and no ways part, this is the derived topology.
 //

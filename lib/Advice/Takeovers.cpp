@@ -1,4 +1,4 @@
-//===- Switches.cpp - Where one schedule takes over from another ----------===//
+//===- Takeovers.cpp - Where one schedule takes over from another ---------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -49,7 +49,7 @@ std::optional<Error> Adviser::tryNeighbours() {
 
 /// Pairs of neighbouring sizes that have different best schedules, and are not
 /// near each other.
-std::vector<std::pair<size_t, size_t>> Adviser::switches() const {
+std::vector<std::pair<size_t, size_t>> Adviser::takeovers() const {
   constexpr double near = 1.25;
   std::vector<size_t> order = inOrder();
   auto wholeOf = [&](size_t i) {
@@ -107,9 +107,9 @@ std::optional<Error> Adviser::addBetween(std::pair<size_t, size_t> sizes) {
 /// Halves what lies between different schedules, all such places at once, so
 /// that what is lowered serves several. What time does not suffice for is left
 /// out.
-std::optional<Error> Adviser::findSwitches() {
+std::optional<Error> Adviser::findTakeovers() {
   while (!deadline.isOver()) {
-    auto pairs = switches();
+    auto pairs = takeovers();
     if (pairs.empty())
       break;
     size_t known = advice.sizes.size();

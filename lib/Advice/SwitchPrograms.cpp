@@ -1,0 +1,116 @@
+//===- SwitchPrograms.cpp - With and without what switches do -------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SwitchPrograms.h"
+
+#include "Adviser.h"
+
+#include "sccl/Pipelines/Ways.h"
+
+#include <algorithm>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+LoweringWay advice::inNetworkWay(const LoweringWay &way) {
+  constexpr const char *name = "in-network";
+  return {name, optionsOf(*findWay(name), way.options)};
+}
+
+static Topology withoutSwitches(const Topology &topology) {
+  Topology plain(topology.name(), topology.numRanks());
+  for (const Link &link : topology.links())
+    (void)plain.addLink(link.src, link.dst);
+  for (const BandwidthLimit &limit : topology.limits())
+    (void)plain.addLimit(limit.links, limit.bandwidth);
+  return plain;
+}
+
+Fabric advice::withoutSwitches(const Fabric &fabric) {
+  if (fabric.topology.switches().empty())
+    return fabric;
+  Fabric plain = fabric;
+  plain.topology = ::withoutSwitches(fabric.topology);
+  if (fabric.bounding)
+    plain.bounding =
+        std::make_shared<Fabric>(withoutSwitches(*fabric.bounding));
+  return plain;
+}
+
+bool advice::maySwitchesDo(const Fabric &fabric, const Collective &collective,
+                           const LoweringOptions &options) {
+  const SumContract contract = contractFor(options);
+  bool isFree = !contract.order.isTree() && !contract.oneRounding;
+  return !fabric.topology.switches().empty() &&
+         (isFree || !collective.combining());
+}
+
+/// True if there is a size for which the bytes of `candidate` by themselves
+/// take less time than the best program does.
+bool Adviser::mayTakeLess(const Candidate &candidate) const {
+  return std::ranges::any_of(advice.sizes, [&](const SizeAdvice &size) {
+    double moving = candidate.load * double(size.bytes) * fabric.unitTime;
+    return isLess(std::max(moving, candidate.latency), size.microseconds);
+  });
+}
+
+/// Lowers `variant`, and takes it where it is clearly faster. By size what it
+/// takes; empty if it breaks the contract.
+Result<std::vector<double>> Adviser::tryInNetwork(const Variant &variant) {
+  Result<std::optional<Traffic>> program = lower(variant);
+  if (!program)
+    return Error{program.error()};
+  std::vector<double> times;
+  for (size_t i = 0; *program && i < advice.sizes.size(); ++i) {
+    auto bytes = double(advice.sizes[i].bytes);
+    Result<double> time = timeOf(**program, variant, bytes);
+    if (!time)
+      return Error{time.error()};
+    times.push_back(*time);
+    if (auto error = simulateAt(i, **program, variant, asGood))
+      return *error;
+  }
+  return times;
+}
+
+/// In twice as many pieces as long as that helps where it may come to be the
+/// best. Two take longer than one where copies, sums and multicasts have few
+/// blocks each.
+std::optional<Error> Adviser::tryInPieces(size_t candidate) {
+  constexpr unsigned fewPieces = 4, maxPieces = 64;
+  constexpr double far = 2; // from the best, with few pieces
+  constexpr uint64_t maxSends = 100'000;
+  std::vector<double> before;
+  for (unsigned pieces = 1; pieces <= maxPieces; pieces *= 2) {
+    Variant variant{candidate, pieces, {.distance = 2}, ways.size()};
+    if (deadline.isOver() || (pieces > 1 && choice.sendsOf(variant) > maxSends))
+      break;
+    Result<std::vector<double>> times = tryInNetwork(variant);
+    if (!times)
+      return Error{times.error()};
+    bool isBetter = pieces <= fewPieces;
+    for (size_t i = 0; i < std::min(times->size(), before.size()); ++i)
+      isBetter |= isLess((*times)[i], before[i]) &&
+                  (*times)[i] < far * advice.sizes[i].microseconds;
+    if (!isBetter || times->empty())
+      break;
+    before = std::move(*times);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Adviser::tryInNetwork(std::vector<Candidate> found) {
+  for (Candidate &candidate : found) {
+    if (!mayTakeLess(candidate))
+      continue;
+    size_t number = advice.candidates.size();
+    advice.candidates.push_back(std::move(candidate));
+    if (std::optional<Error> error = tryInPieces(number))
+      return error;
+  }
+  return std::nullopt;
+}
