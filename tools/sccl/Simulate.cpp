@@ -344,6 +344,16 @@ sizesOf(llvm::ArrayRef<SizedTime> advised) {
   return std::vector<uint64_t>(sizes.begin(), sizes.end());
 }
 
+/// With as many thread blocks as `machine` asks for; null after an error.
+static mlir::OwningOpRef<mlir::ModuleOp>
+lowerOn(const SourceProgram &source,
+        const std::optional<MachineSpeeds> &machine) {
+  auto whole = source.schedule->getParentOfType<mlir::ModuleOp>();
+  if (machine && !setClocks(whole, *machine, input()))
+    return nullptr;
+  return lowerAs(source.schedule, source.way);
+}
+
 /// Simulates for each size the program that is taken for it.
 static int simulateAdvised(const AdvisedPrograms &advised,
                            const std::optional<MachineSpeeds> &machine) {
@@ -371,11 +381,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     if (!source)
       return fail(input() + " does not hold the schedule of program " +
                   llvm::Twine(number));
-    auto whole = source->schedule->getParentOfType<mlir::ModuleOp>();
-    if (machine && !setClocks(whole, *machine, input()))
-      return BadInput;
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        lowerAs(source->schedule, source->way);
+    mlir::OwningOpRef<mlir::ModuleOp> module = lowerOn(*source, machine);
     if (!module)
       return BadInput;
     coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();
