@@ -240,13 +240,19 @@ useSwitches(const Fabric &fabric, const CollectiveFamily &family,
       advice.candidates.front().implementation.collective;
   if (!advice::maySwitchesDo(fabric, collective, way))
     return std::nullopt;
-  advice.withoutSwitches = advice.sizes;
+  std::vector<SizeAdvice> before = advice.sizes;
   std::vector<Candidate> found =
       advice::switchedCandidates(fabric, family, options, deadline);
   if (std::optional<Error> error = keepWithin(way.smBudget, found);
       error || found.empty())
     return std::nullopt;
-  return adviser.tryInNetwork(std::move(found));
+  if (std::optional<Error> error = adviser.tryInNetwork(std::move(found)))
+    return error;
+  if (std::ranges::any_of(advice.sizes, [](const SizeAdvice &size) {
+        return size.way == "in-network";
+      }))
+    advice.withoutSwitches = std::move(before);
+  return std::nullopt;
 }
 
 static Result<Advice>

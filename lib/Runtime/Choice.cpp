@@ -89,7 +89,9 @@ void Choices::resolve(const plan::Manifest &plan,
       otherChoices = choicesOf(table, modelled);
   for (const plan::SizeTable &table : plan.tables)
     if (table.source == "measured" && table.target == target &&
-        table.ranksAs == ranksAs && take(table, measured))
+        table.ranksAs == ranksAs &&
+        !namesSwitches(plan, loaded, table, /*anyway=*/false) &&
+        take(table, measured))
       return;
   // First those of which all can be done here.
   for (bool anyway : {false, true})

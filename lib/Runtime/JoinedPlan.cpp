@@ -169,10 +169,13 @@ Status JoinedPlan::findFunction(Flight &flight) const {
     const Choice &other =
         choices.withoutSwitches(manifest.sendSegments * flight.segmentBytes);
     auto any = std::find_if(programs.begin(), programs.end(), isRight);
-    if (isRight(*other.program))
+    plan::Path path = flight.choice.path; // which is decided already
+    if (isRight(*other.program)) {
       flight.choice = other;
-    else if (any != programs.end())
+      flight.choice.path = path;
+    } else if (any != programs.end()) {
       flight.choice.program = &*any;
+    }
   }
   const LoadedProgram &program = *flight.choice.program;
   flight.function = program.find(request.type, request.op);

@@ -275,7 +275,7 @@ TEST_F(GPUSwitch, HasSizesWithoutSwitches) {
                     choice.size = sizeof(choice);
                     scclQueryChoice(member.comm, member.plan, count,
                                     scclFloat32, scclSum, &choice);
-                    return choice.program;
+                    return choice.path == scclPathDirect ? choice.program : -1;
                   };
                   bool isAtSwitch = hasSwitch && !lacksType;
                   int failed =

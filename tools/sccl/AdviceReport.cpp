@@ -73,7 +73,11 @@ std::optional<AskedTree> driver::treeOf(const Collective &collective,
 
 std::string AdviceReport::sumSentence() const {
   constexpr size_t shortText = 80;
-  std::string text = "every element is ";
+  bool mayUseSwitch = llvm::any_of(advice.sizes, [](const SizeAdvice &size) {
+    return size.way == "in-network";
+  });
+  std::string text = mayUseSwitch ? "where no switch adds up, every element is "
+                                  : "every element is ";
   if (tree)
     text += "added up as " +
             (tree->tree.size() <= shortText ? tree->tree : tree->order);

@@ -290,7 +290,7 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
   report.printTable();
   const Advice &advice = report.advice;
   out() << "frontier "
-        << (advice.withoutSwitches.empty() ? "" : "without switches ")
+        << (named.fabric.topology.switches().empty() ? "" : "without switches ")
         << (advice.frontier.complete ? "complete: " : "incomplete: ")
         << advice.frontier.why << '\n';
   if (!advice.stopped.empty())

@@ -148,8 +148,8 @@ static ScheduleFiles filesOf(const Advice &advice) {
   };
   llvm::for_each(advice.sizes, add);
   for (const SizeAdvice &size : advice.withoutSwitches)
-    if (llvm::none_of(advice.sizes, [&](const SizeAdvice &best) {
-          return best.bytes == size.bytes && best.candidate == size.candidate;
+    if (llvm::any_of(advice.sizes, [&](const SizeAdvice &best) {
+          return best.bytes == size.bytes && best.way == "in-network";
         }))
       add(size);
   if (withSpares) {

@@ -80,7 +80,7 @@ struct Advice {
   TimeBound bound;
   std::vector<SizeAdvice> sizes; ///< ascending
   /// What is best where no switch copies or reduces, for some of these sizes;
-  /// empty if none does anyway.
+  /// empty if none does where that is best, either.
   std::vector<SizeAdvice> withoutSwitches;
   /// Why not all candidates were tried, if they were not: time or an interrupt.
   std::string stopped;

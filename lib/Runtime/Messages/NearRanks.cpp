@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 using namespace sccl;
 
@@ -128,7 +129,13 @@ Status NearRanks::tryOut(const Bootstrap &bootstrap, HostStaging &staging) {
                        : mapped;
   });
   Mapped others;
-  return share(bootstrap, staging.device(), status, memory.get(), others);
+  if (Status shared =
+          share(bootstrap, staging.device(), status, memory.get(), others);
+      !shared.ok())
+    return shared;
+  // Nobody has it mapped when its owner frees it.
+  others.clear();
+  return bootstrap.agree(Status());
 }
 
 Status NearRanks::share(const Bootstrap &bootstrap, Device &device,

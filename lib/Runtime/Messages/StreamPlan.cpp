@@ -420,13 +420,15 @@ Status StreamPlan::communicate(Piece piece, size_t round,
 }
 
 /// What goes to ranks of the host and comes from them in round number `round`.
-/// Both ends have as many blocks: all ranks know the longest message.
+/// Both ends have as many blocks: all ranks know the longest message, whatever
+/// the blocks of their kernels are.
 Status StreamPlan::writeNear(const Piece &piece, size_t round) {
   if (!hasNear(piece, round))
     return {};
+  constexpr unsigned usualBlockSize = 256;
   const NearProgram &program = nearPrograms[piece.set];
   uint64_t busy = llvm::divideCeil(
-      blocksFor(piece, piece.messages->header().mostChunks, nearBlockSize),
+      blocksFor(piece, piece.messages->header().mostChunks, usualBlockSize),
       layout->groups());
   LaunchArguments arguments = argumentsFor(piece);
   arguments.control = memory->data();
