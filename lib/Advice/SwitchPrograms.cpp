@@ -86,7 +86,10 @@ std::optional<Error> Adviser::tryInPieces(size_t candidate) {
   constexpr uint64_t maxSends = 100'000;
   std::vector<double> before;
   for (unsigned pieces = 1; pieces <= maxPieces; pieces *= 2) {
-    Variant variant{candidate, pieces, {.distance = 2}, ways.size()};
+    PieceOrder order;
+    if (pieces > 1)
+      order.distance = 2; // copies, ports and network cards work at once
+    Variant variant{candidate, pieces, order, ways.size()};
     if (deadline.isOver() || (pieces > 1 && choice.sendsOf(variant) > maxSends))
       break;
     Result<std::vector<double>> times = tryInNetwork(variant);
