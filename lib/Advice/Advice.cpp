@@ -248,9 +248,7 @@ useSwitches(const Fabric &fabric, const CollectiveFamily &family,
     return std::nullopt;
   if (std::optional<Error> error = adviser.tryInNetwork(std::move(found)))
     return error;
-  if (std::ranges::any_of(advice.sizes, [](const SizeAdvice &size) {
-        return size.way == "in-network";
-      }))
+  if (std::ranges::any_of(advice.sizes, &SizeAdvice::isInNetwork))
     advice.withoutSwitches = std::move(before);
   return std::nullopt;
 }

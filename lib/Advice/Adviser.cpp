@@ -141,19 +141,18 @@ Result<double> Adviser::timeOf(const Traffic &traffic, const Variant &variant,
 }
 
 /// Improves the advice for one size, if the program is faster by `gain`.
-std::optional<Error> Adviser::simulateAt(size_t number, const Traffic &traffic,
-                                         const Variant &variant, double gain) {
+/// Returns what it takes.
+Result<double> Adviser::simulateAt(size_t number, const Traffic &traffic,
+                                   const Variant &variant, double gain) {
   SizeAdvice &size = advice.sizes[number];
   Result<double> time = timeOf(traffic, variant, double(size.bytes));
-  if (!time)
-    return Error{time.error()};
-  if (*time * gain < size.microseconds) {
+  if (time && *time * gain < size.microseconds) {
     take(variant, number, *time);
     size.way = wayOf(variant).name;
     taken.insert_or_assign(size.bytes, variant);
     programs.try_emplace(variant, traffic);
   }
-  return std::nullopt;
+  return time;
 }
 
 /// The same for each size from that number on that it may improve.
@@ -162,8 +161,8 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
                                               size_t firstSize) {
   for (size_t i = firstSize; i < advice.sizes.size(); ++i)
     if (isInNetwork(variant) || mayImprove(variant, i))
-      if (auto error = simulateAt(i, traffic, variant))
-        return error;
+      if (Result<double> time = simulateAt(i, traffic, variant); !time)
+        return Error{time.error()};
   return std::nullopt;
 }
 
@@ -338,8 +337,8 @@ std::optional<Error> Adviser::finish() {
   for (size_t i = 0; i < advice.sizes.size(); ++i)
     if (!advice.sizes[i].isSimulated())
       for (const auto &[variant, traffic] : programs)
-        if (auto error = simulateAt(i, traffic, variant))
-          return error;
+        if (Result<double> time = simulateAt(i, traffic, variant); !time)
+          return Error{time.error()};
   limit = &deadline;
   return std::nullopt;
 }

@@ -68,8 +68,8 @@ private:
   double bytesFor(const Variant &variant) const;
   Result<bool> isAsDrafted(const Variant &variant, double bytes);
   std::optional<Error> tryVariant(const Variant &variant);
-  std::optional<Error> simulateAt(size_t number, const Traffic &traffic,
-                                  const Variant &variant, double gain = 1);
+  Result<double> simulateAt(size_t number, const Traffic &traffic,
+                            const Variant &variant, double gain = 1);
   std::optional<Error> simulateProgram(const Traffic &traffic,
                                        const Variant &variant,
                                        size_t firstSize = 0);

@@ -17,8 +17,7 @@ using namespace sccl;
 using namespace sccl::advice;
 
 LoweringWay advice::inNetworkWay(const LoweringWay &way) {
-  constexpr const char *name = "in-network";
-  return {name, optionsOf(*findWay(name), way.options)};
+  return {inNetworkName, optionsOf(*findWay(inNetworkName), way.options)};
 }
 
 static Topology withoutSwitches(const Topology &topology) {
@@ -66,13 +65,10 @@ Result<std::vector<double>> Adviser::tryInNetwork(const Variant &variant) {
     return Error{program.error()};
   std::vector<double> times;
   for (size_t i = 0; *program && i < advice.sizes.size(); ++i) {
-    auto bytes = double(advice.sizes[i].bytes);
-    Result<double> time = timeOf(**program, variant, bytes);
+    Result<double> time = simulateAt(i, **program, variant, asGood);
     if (!time)
       return Error{time.error()};
     times.push_back(*time);
-    if (auto error = simulateAt(i, **program, variant, asGood))
-      return *error;
   }
   return times;
 }

@@ -36,7 +36,9 @@ std::optional<Error> Adviser::tryNeighbours() {
     if (it == taken.end() || !programs.contains(it->second))
       return std::nullopt;
     const Variant variant = it->second;
-    return simulateAt(own, programs.at(variant), variant, asGood);
+    Result<double> time =
+        simulateAt(own, programs.at(variant), variant, asGood);
+    return time ? std::nullopt : std::optional(Error{time.error()});
   };
   for (size_t i = order.size(); i-- > 1;)
     if (auto error = tryAt(order[i - 1], order[i]))

@@ -14,6 +14,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace sccl;
 using namespace sccl::driver;
 
@@ -73,9 +75,8 @@ std::optional<AskedTree> driver::treeOf(const Collective &collective,
 
 std::string AdviceReport::sumSentence() const {
   constexpr size_t shortText = 80;
-  bool mayUseSwitch = llvm::any_of(advice.sizes, [](const SizeAdvice &size) {
-    return size.way == "in-network";
-  });
+  bool mayUseSwitch =
+      std::ranges::any_of(advice.sizes, &SizeAdvice::isInNetwork);
   std::string text = mayUseSwitch ? "where no switch adds up, every element is "
                                   : "every element is ";
   if (tree)

@@ -149,7 +149,7 @@ static ScheduleFiles filesOf(const Advice &advice) {
   llvm::for_each(advice.sizes, add);
   for (const SizeAdvice &size : advice.withoutSwitches)
     if (llvm::any_of(advice.sizes, [&](const SizeAdvice &best) {
-          return best.bytes == size.bytes && best.way == "in-network";
+          return best.bytes == size.bytes && best.isInNetwork();
         }))
       add(size);
   if (withSpares) {

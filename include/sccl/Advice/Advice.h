@@ -57,6 +57,9 @@ struct Candidate {
   double estimate(double unitTime, double bytes, unsigned inPieces) const;
 };
 
+/// The way in which switches copy and reduce.
+inline constexpr const char *inNetworkName = "in-network";
+
 /// What is best for one size.
 struct SizeAdvice {
   uint64_t bytes;      ///< of a send buffer
@@ -68,6 +71,8 @@ struct SizeAdvice {
   double bound;
 
   bool isSimulated() const { return !way.empty(); }
+  /// Switches copy or reduce.
+  bool isInNetwork() const { return way == inNetworkName; }
   /// The part of the time that may be too much: 0 if it meets the bound.
   double gap() const {
     return bound > 0 ? std::max(microseconds / bound - 1, 0.0) : 0;
