@@ -77,8 +77,8 @@ std::string AdviceReport::sumSentence() const {
   constexpr size_t shortText = 80;
   bool mayUseSwitch =
       std::ranges::any_of(advice.sizes, &SizeAdvice::isInNetwork);
-  std::string text = mayUseSwitch ? "where no switch adds up, every element is "
-                                  : "every element is ";
+  std::string text =
+      std::string(mayUseSwitch ? whereNoSwitchAdds : "") + "every element is ";
   if (tree)
     text += "added up as " +
             (tree->tree.size() <= shortText ? tree->tree : tree->order);

@@ -75,6 +75,11 @@ driver::errorsOf(mlir::MLIRContext &context, const Topology &topology,
   return errors;
 }
 
+/// How a switch rounds is not known.
+static bool goesThroughSwitch(const std::optional<SourceProgram> &program) {
+  return program && program->way.protocol == coll::Protocol::InNetwork;
+}
+
 /// The largest error of `programs` for what `options` say; nothing if none has
 /// one.
 static std::optional<coll::SumError>
@@ -82,7 +87,7 @@ worstOf(llvm::ArrayRef<std::optional<SourceProgram>> programs,
         const LoweringOptions &options) {
   std::optional<coll::SumError> worst;
   for (const std::optional<SourceProgram> &program : programs) {
-    if (!program)
+    if (!program || goesThroughSwitch(program))
       continue;
     mlir::FailureOr<coll::Problem> problem =
         coll::importProblem(program->schedule);
@@ -126,9 +131,11 @@ driver::errorsOfPlan(llvm::StringRef path, const plan::Manifest &manifest) {
     options.reduction = *reduction;
     if (std::optional<coll::SumError> worst =
             worstOf(advised->programs, options))
-      lines.push_back(kernel.element + " " + kernel.reduction +
-                      ": every element is " +
-                      worst->toString(*type, *reduction));
+      lines.push_back(kernel.element + " " + kernel.reduction + ": " +
+                      (llvm::any_of(advised->programs, goesThroughSwitch)
+                           ? whereNoSwitchAdds
+                           : "") +
+                      "every element is " + worst->toString(*type, *reduction));
   }
   return lines;
 }

@@ -16,6 +16,9 @@
 
 namespace sccl::driver {
 
+/// What errors of sums hold for, where some programs add up in switches.
+inline constexpr const char *whereNoSwitchAdds = "where no switch adds up, ";
+
 /// True if what `options` ask for of `collective` has error bounds: sums and
 /// averages of floats.
 bool hasErrors(const Collective &collective, const LoweringOptions &options);
