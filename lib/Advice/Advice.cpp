@@ -62,9 +62,9 @@ static Result<Advice> prepare(const Fabric &fabric,
   const SearchLimits limits{deadline.remainingLimit(), work, interrupt};
   SharedBound &bound = advice.frontier.throughput;
   if (!fabric.topology.switches().empty()) {
-    Result<LowerBound> found =
+    Result<LowerBound> proved =
         throughputBound(fabric.topology, *smallest, {limits});
-    bound = found ? std::make_shared<LowerBound>(*found) : nullptr;
+    bound = proved ? std::make_shared<LowerBound>(*proved) : nullptr;
     // Proofs are of what each send takes by itself.
     for (Candidate &candidate : advice.candidates)
       candidate.bound.reset();

@@ -7,6 +7,8 @@
 
 #include "Choice.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -57,24 +59,6 @@ bool Choices::take(const plan::SizeTable &from, const char *reason) {
   return !choices.empty();
 }
 
-/// True if `from` names programs that go through switches, and those that this
-/// device executes, or where `anyway` all, are other ones.
-static bool namesSwitches(const plan::Manifest &manifest,
-                          const std::vector<LoadedProgram> &programs,
-                          const plan::SizeTable &from, bool anyway) {
-  auto isLoaded = [&](unsigned number) {
-    return std::any_of(
-        programs.begin(), programs.end(),
-        [&](const LoadedProgram &program) { return program.index == number; });
-  };
-  return std::any_of(
-      from.choices.begin(), from.choices.end(),
-      [&](const plan::SizeChoice &entry) {
-        return !manifest.programs[entry.program].switchGroups.empty() &&
-               (anyway || !isLoaded(entry.program));
-      });
-}
-
 void Choices::resolve(const plan::Manifest &plan,
                       const std::vector<LoadedProgram> &loaded,
                       const std::string &target, bool isOneProcess) {
@@ -82,22 +66,29 @@ void Choices::resolve(const plan::Manifest &plan,
   manifest = &plan;
   programs = &loaded;
   const char *ranksAs = isOneProcess ? "threads" : "processes";
+  auto isAtSwitch = [&](const plan::SizeChoice &entry) {
+    return !plan.programs[entry.program].switchGroups.empty();
+  };
+  auto isLacking = [&](const plan::SizeChoice &entry) {
+    return isAtSwitch(entry) &&
+           llvm::none_of(loaded, [&](const LoadedProgram &program) {
+             return program.index == entry.program;
+           });
+  };
   otherChoices.clear();
   for (const plan::SizeTable &table : plan.tables)
-    if (table.source == "model" &&
-        !namesSwitches(plan, loaded, table, /*anyway=*/true))
+    if (table.source == "model" && llvm::none_of(table.choices, isAtSwitch))
       otherChoices = choicesOf(table, modelled);
   for (const plan::SizeTable &table : plan.tables)
     if (table.source == "measured" && table.target == target &&
-        table.ranksAs == ranksAs &&
-        !namesSwitches(plan, loaded, table, /*anyway=*/false) &&
+        table.ranksAs == ranksAs && llvm::none_of(table.choices, isLacking) &&
         take(table, measured))
       return;
   // First those of which all can be done here.
-  for (bool anyway : {false, true})
+  for (bool mayLack : {false, true})
     for (const plan::SizeTable &table : plan.tables)
       if (table.source == "model" &&
-          (anyway || !namesSwitches(plan, loaded, table, /*anyway=*/false)) &&
+          (mayLack || llvm::none_of(table.choices, isLacking)) &&
           take(table, modelled))
         return;
   table = nullptr;

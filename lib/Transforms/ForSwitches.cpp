@@ -8,6 +8,7 @@
 #include "ForSwitches.h"
 
 #include "SwitchHint.h"
+#include "sccl/Model/SwitchGroups.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -24,9 +25,9 @@ public:
   SwitchFinder(ProgramOp program, const Topology &topology, SlotUses &uses)
       : program(program), uses(uses) {
     result.groupOf.resize(topology.numRanks());
+    SwitchGroups groups;
     for (const Switch &by : topology.switches()) {
-      if (llvm::any_of(by.ranks,
-                       [&](unsigned rank) { return result.groupOf[rank]; }))
+      if (!groups.add(by.ranks))
         continue;
       for (unsigned rank : by.ranks)
         result.groupOf[rank] = unsigned(result.groups.size());

@@ -160,15 +160,6 @@ TEST_P(NearRounds, AFailureOfOneRankIsOneForAll) {
   }
 }
 
-/// Waits until `rank` has an error, whose stream ends then.
-static int expectEnd(RoundRank &rank, const std::string &message) {
-  secondsToError(rank.member.comm);
-  return check(scclCommGetError(rank.member.comm) != scclSuccess &&
-                   messageHas(message),
-               message) +
-         check(!rank.streams.wait(), "wait");
-}
-
 TEST_P(NearRounds, ARankThatAbortsEndsKernelsThatWait) {
   for (unsigned culprit : {0, 1}) {
     Ranks ranks;
@@ -182,8 +173,8 @@ TEST_P(NearRounds, ARankThatAbortsEndsKernelsThatWait) {
           meet(end);
           if (end.rank == culprit)
             failed += check(!scclCommAbort(rank.member.comm), "abort");
-          return failed + expectEnd(rank, "rank " + std::to_string(culprit) +
-                                              " has aborted");
+          return failed + expectError(rank, "rank " + std::to_string(culprit) +
+                                                " has aborted");
         }));
   }
 }
@@ -197,7 +188,7 @@ TEST_P(NearRounds, AnErrorOfTheLibraryEndsKernelsOfOtherHosts) {
                 setenv("SCCL_STAND_IN_FAIL", "ncclSend:1", 1);
               meet(end);
               (void)rank.launch(rank.send, rank.recv, 100);
-              int failed = expectEnd(rank, "ncclSend failed");
+              int failed = expectError(rank, "ncclSend failed");
               meet(end);
               return failed;
             }));

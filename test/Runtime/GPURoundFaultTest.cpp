@@ -138,15 +138,6 @@ TEST_P(Rounds, GPUsOfTwoVendorsHaveNoLibraryTogether) {
 // What goes wrong
 //===----------------------------------------------------------------------===//
 
-/// Waits until `rank` has an error, whose stream ends then.
-static int expectError(RoundRank &rank, const std::string &message) {
-  secondsToError(rank.member.comm);
-  return check(scclCommGetError(rank.member.comm) != scclSuccess &&
-                   messageHas(message),
-               message) +
-         check(!rank.streams.wait(), "wait");
-}
-
 TEST_P(Rounds, AnErrorOfTheLibraryIsOneForAllRanks) {
   auto fail = [&](const RankEnd &end, RoundRank &rank) {
     meet(end);

@@ -163,6 +163,15 @@ template <typename T> std::vector<T> sumOf(unsigned ranks, size_t n) {
   return sum;
 }
 
+/// Waits until `rank` has an error, whose stream ends then.
+inline int expectError(RoundRank &rank, const std::string &message) {
+  secondsToError(rank.member.comm);
+  return check(scclCommGetError(rank.member.comm) != scclSuccess &&
+                   messageHas(message),
+               message) +
+         check(!rank.streams.wait(), "wait");
+}
+
 } // namespace sccl
 
 #endif // SCCL_TEST_RUNTIME_GPUROUNDS_H

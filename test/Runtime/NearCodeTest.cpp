@@ -10,19 +10,19 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MessageKernel.h"
+
 #include "Runtime/Messages/NearProgram.h"
 #include "Runtime/Messages/RoundProgram.h"
 
 #include "sccl/Emulate/Code.h"
 #include "sccl/Emulate/Machine.h"
-#include "sccl/Plan/Plan.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 #include <numeric>
 
 using namespace sccl;
@@ -47,7 +47,6 @@ public:
   void run();
 
 private:
-  void findKernel(const char *path);
   void addRanks(size_t most);
   void addRank(unsigned number, const std::vector<MessageProgram> &programs,
                size_t most);
@@ -68,18 +67,9 @@ private:
 };
 } // namespace
 
-void NearCode::findKernel(const char *path) {
-  std::ifstream file(path, std::ios::binary);
-  plan = *plan::readPlan(std::string(std::istreambuf_iterator<char>(file), {}));
-  for (const plan::KernelInfo &each : plan.manifest.kernels)
-    if (each.target == "mpi/sm_90" && each.element == "f32" &&
-        each.reduction == "sum")
-      kernel = &each;
-}
-
 NearCode::NearCode(const char *path, unsigned blocks, size_t most)
     : blocks(blocks) {
-  findKernel(path);
+  kernel = readMessageKernel(path, plan);
   if (!kernel)
     return;
   code.emplace(emulate::Code::parse(plan.blobs[kernel->blob]));

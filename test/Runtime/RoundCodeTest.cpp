@@ -10,17 +10,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MessageKernel.h"
+
 #include "Runtime/Messages/RoundProgram.h"
 
 #include "sccl/Emulate/Code.h"
 #include "sccl/Emulate/Machine.h"
-#include "sccl/Plan/Plan.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <deque>
-#include <fstream>
 #include <map>
 
 using namespace sccl;
@@ -64,12 +64,7 @@ static float valueOf(unsigned rank, size_t i) {
 
 RoundCode::RoundCode(const char *path, unsigned blocks, size_t elements)
     : blocks(blocks), segment(elements * sizeof(float)) {
-  std::ifstream file(path, std::ios::binary);
-  plan = *plan::readPlan(std::string(std::istreambuf_iterator<char>(file), {}));
-  for (const plan::KernelInfo &each : plan.manifest.kernels)
-    if (each.target == "mpi/sm_90" && each.element == "f32" &&
-        each.reduction == "sum")
-      kernel = &each;
+  kernel = readMessageKernel(path, plan);
   if (!kernel)
     return;
   code.emplace(emulate::Code::parse(plan.blobs[kernel->blob]));

@@ -11,6 +11,7 @@
 #include "sccl/Analysis/WordGroups.h"
 #include "sccl/Model/Collective.h"
 #include "sccl/Model/DisjointSets.h"
+#include "sccl/Model/SwitchGroups.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -121,23 +122,18 @@ static bool announcesReady(ProgramOp program, const ProgramInfo &info) {
       .wasInterrupted();
 }
 
-/// Joins the ranks of each switch of the topology that has none of another
-/// one's, whether it is used or not: so all programs have the same groups.
+/// Joins the ranks of each switch of the topology that has a group, whether it
+/// is used or not: so all programs have the same groups.
 static void joinBySwitches(ProgramOp program, DisjointSets &sets) {
   auto topology = SymbolTable::lookupNearestSymbolFrom<TopologyOp>(
       program, program.getTopologyAttr());
-  llvm::DenseSet<int32_t> joined;
   if (!topology)
     return;
-  for (SwitchOp by : topology.getBody().getOps<SwitchOp>()) {
-    ArrayRef<int32_t> ranks = by.getRanks();
-    if (llvm::any_of(ranks,
-                     [&](int32_t rank) { return joined.contains(rank); }))
-      continue;
-    joined.insert_range(ranks);
-    for (int32_t rank : ranks)
-      sets.join(ranks.front(), rank);
-  }
+  SwitchGroups groups;
+  for (SwitchOp by : topology.getBody().getOps<SwitchOp>())
+    if (groups.add(by.getRanks()))
+      for (int32_t rank : by.getRanks())
+        sets.join(by.getRanks().front(), rank);
 }
 
 /// See ProgramInfo::switchGroups: ranks that an op names are of one group.

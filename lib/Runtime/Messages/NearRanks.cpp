@@ -8,12 +8,11 @@
 #include "NearRanks.h"
 
 #include "HostStaging.h"
+#include "Wishes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 
 using namespace sccl;
 
@@ -37,41 +36,9 @@ struct Share {
 } // namespace
 
 static const char *const nearWishes[] = {"", "writes", "messages"};
+static constexpr WishNames wishes{"SCCL_WITHIN_HOST", nearWishes};
 
-NearRanks::Wish NearRanks::wish() {
-  const char *text = std::getenv("SCCL_WITHIN_HOST");
-  if (!text)
-    return Wish::None;
-  for (unsigned i = 0; i < std::size(nearWishes); ++i)
-    if (!std::strcmp(text, nearWishes[i]))
-      return Wish(i);
-  return Wish::Unknown;
-}
-
-/// What the ranks have asked for together. Fails on all if that is not one.
-static Status agreeOnNearWish(const Gathered<Neighbourhood> &all,
-                              NearRanks::Wish &wish) {
-  using Wish = NearRanks::Wish;
-  unsigned first = 0;
-  wish = Wish::None;
-  for (unsigned rank = 0; rank < all.size(); ++rank) {
-    Wish own = all[rank].wish;
-    if (own == Wish::Unknown)
-      return invalid("rank " + std::to_string(rank) +
-                     ": SCCL_WITHIN_HOST is neither writes nor messages");
-    if (own == Wish::None || own == wish)
-      continue;
-    if (wish != Wish::None)
-      return {scclErrorMismatch, "SCCL_WITHIN_HOST is " +
-                                     std::string(nearWishes[unsigned(wish)]) +
-                                     " for rank " + std::to_string(first) +
-                                     " and " + nearWishes[unsigned(own)] +
-                                     " for rank " + std::to_string(rank)};
-    wish = own;
-    first = rank;
-  }
-  return {};
-}
+NearRanks::Wish NearRanks::wish() { return wishes.read<Wish>(); }
 
 static Status refuse(const std::string &why) {
   return {scclErrorUnsupported,
@@ -87,7 +54,10 @@ Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
   if (Status gathered = bootstrap.gather(own, all); !gathered.ok())
     return gathered;
   Wish wish = Wish::None;
-  if (Status agreed = agreeOnNearWish(all, wish); !agreed.ok())
+  auto unknown = [](unsigned) -> std::string {
+    return "SCCL_WITHIN_HOST is neither writes nor messages";
+  };
+  if (Status agreed = wishes.agree(all, unknown, wish); !agreed.ok())
     return agreed;
   bool required = wish == Wish::Writes;
   if (!staging)

@@ -8,6 +8,7 @@
 #include "StreamGroup.h"
 
 #include "HostStaging.h"
+#include "Wishes.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -32,16 +33,9 @@ struct Invitation {
 } // namespace
 
 static const char *const wishNames[] = {"", "nccl", "rccl", "staging"};
+static constexpr WishNames wishes{"SCCL_TRANSPORT", wishNames};
 
-StreamGroup::Wish StreamGroup::wish() {
-  const char *text = std::getenv("SCCL_TRANSPORT");
-  if (!text)
-    return Wish::None;
-  for (unsigned i = 0; i < std::size(wishNames); ++i)
-    if (!std::strcmp(text, wishNames[i]))
-      return Wish(i);
-  return Wish::Unknown;
-}
+StreamGroup::Wish StreamGroup::wish() { return wishes.read<Wish>(); }
 
 bool StreamGroup::isOfInterest(scclDeviceKind kind) {
   return kind != scclDeviceCPU || wish() != Wish::None ||
@@ -94,25 +88,12 @@ static std::string findObstacle(const Gathered<Offer> &offers) {
 /// What the ranks have asked for together. Fails on all if that is not one.
 static Status agreeOnWish(const Gathered<Offer> &offers,
                           StreamGroup::Wish &wish) {
-  using Wish = StreamGroup::Wish;
-  unsigned first = 0;
-  wish = Wish::None;
-  for (unsigned rank = 0; rank < offers.size(); ++rank) {
-    Wish own = offers[rank].wish;
-    if (own == Wish::Unknown)
-      return {scclErrorInvalidArgument,
-              nameOf(rank) + ": " + offers[rank].outcome.message};
-    if (own == Wish::None || own == wish)
-      continue;
-    if (wish != Wish::None)
-      return {scclErrorMismatch,
-              "SCCL_TRANSPORT is " + std::string(wishNames[unsigned(wish)]) +
-                  " for " + nameOf(first) + " and " + wishNames[unsigned(own)] +
-                  " for " + nameOf(rank)};
-    wish = own;
-    first = rank;
-  }
-  return {};
+  return wishes.agree(
+      offers,
+      [&](unsigned rank) -> std::string {
+        return offers[rank].outcome.message;
+      },
+      wish);
 }
 
 Status StreamGroup::open(const Bootstrap &bootstrap, unsigned rank, int host,
