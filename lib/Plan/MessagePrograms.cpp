@@ -24,8 +24,9 @@
 using namespace mlir;
 using namespace sccl;
 
-/// Adds the program of a schedule whose ranks exchange messages.
-LogicalResult PlanBuilder::addMessages(ModuleOp module,
+/// Adds the program of a schedule, in so many pieces, whose ranks exchange
+/// messages.
+LogicalResult PlanBuilder::addMessages(ModuleOp module, unsigned pieces,
                                        const Collective &collective) {
   LoweringOptions options = messageLowering(request.lowering);
   OwningOpRef<ModuleOp> lowered = module.clone();
@@ -35,18 +36,19 @@ LogicalResult PlanBuilder::addMessages(ModuleOp module,
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();
   LoweredProgram kernels(std::move(lowered), options);
-  return addMessageProgram(program, kernels, options, collective);
+  return addMessageProgram(program, pieces, kernels, options, collective);
 }
 
 /// What ranks compute is done by the function that reads tables of a host, and
 /// by that of GPUs where they are asked for.
 LogicalResult PlanBuilder::addMessageProgram(coll::ProgramOp program,
+                                             unsigned pieces,
                                              LoweredProgram &kernels,
                                              const LoweringOptions &options,
                                              const Collective &collective) {
   plan::Manifest &manifest = result.manifest;
-  FailureOr<std::vector<RankMessages>> ranks =
-      makeMessages(program, collective, contractFor(options).isUnweighted());
+  FailureOr<std::vector<RankMessages>> ranks = makeMessages(
+      program, collective, contractFor(options).isUnweighted(), pieces);
   if (failed(ranks))
     return failure();
   if (std::string mistake = findRoundMistake(*ranks); !mistake.empty())

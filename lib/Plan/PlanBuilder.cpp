@@ -30,6 +30,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mlir;
 using namespace sccl;
@@ -141,7 +142,7 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
   LoweringOptions options = request.lowering;
   if (failed(::cutIntoPieces(module, options)))
     return failure();
-  options.pieces = 1;
+  const unsigned pieces = std::exchange(options.pieces, 1);
   Operation &op = *llvm::find_if(module.getOps(), isPlannable);
   auto schedule = dyn_cast<coll::ScheduleOp>(op);
   FailureOr<coll::Problem> problem =
@@ -157,7 +158,7 @@ LogicalResult PlanBuilder::addAsGiven(ModuleOp module) {
        collective.chunksPerSegment(), 0, 0, "0"});
   options.codeShape = request.shapes.front();
   if (llvm::any_of(request.targets, isMessageTarget) &&
-      failed(addMessages(module, collective)))
+      failed(addMessages(module, pieces, collective)))
     return failure();
   if (hasOnlyMessages())
     return success();
@@ -231,7 +232,7 @@ LogicalResult PlanBuilder::addSchedule(coll::ScheduleOp op, const Cut &cut) {
                                   facts.cost.steps, facts.rounds,
                                   facts.cost.bandwidth.str()});
     if (llvm::any_of(request.targets, isMessageTarget)) {
-      if (failed(addMessages(*module, collective)))
+      if (failed(addMessages(*module, cut.ways.front().pieces, collective)))
         return failure();
       coll::Way pushed = ways.front().way;
       pushed.transport = coll::Transport::Push;

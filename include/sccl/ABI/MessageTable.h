@@ -11,10 +11,10 @@
 // segment after the other, several at once.
 //
 // Rows also have rounds, for whoever would rather execute them in an order. A
-// row has the number of messages that have to go before it, one after the
-// other; the two ends of a message have one number, the larger. So a row has a
-// larger one than any message that it needs, and none smaller than that of any
-// row that it needs. Ranks that each begin the messages of a round as one
+// row has at least the number of messages that have to go before it, one after
+// the other, and more in later pieces, which follow each other; the two ends of
+// a message have one number, the larger. So a row has a larger one than any
+// message that it needs, and none smaller than that of any row that it needs. Ranks that each begin the messages of a round as one
 // group, in ascending order of rounds, and end it before the next one, do not
 // wait for each other forever: of those that wait take one whose round is the
 // smallest. All that it sends and receives there is in the groups of the same

@@ -35,12 +35,14 @@ struct RankMessages {
 /// By rank, what the ranks of `program` do when transfers between them are
 /// messages. Signals and waits are not needed any more: whoever reads a slot
 /// needs the rows that write it. That holds for buffers of the caller that are
-/// one as well, if the program allows that. Emits an error and fails if no
-/// execution of the program comes to an end, or, unless it is `unweighted`, if
-/// averages cannot weigh what it adds up.
+/// one as well, if the program allows that. Of a program in `pieces` pieces
+/// (Model/Pieces.h) each has a round more before its first than the one before,
+/// so that ranks are in other steps of several at once. Emits an error and
+/// fails if no execution of the program comes to an end, or, unless it is
+/// `unweighted`, if averages cannot weigh what it adds up.
 mlir::FailureOr<std::vector<RankMessages>>
 makeMessages(coll::ProgramOp program, const Collective &collective,
-             bool unweighted);
+             bool unweighted, unsigned pieces);
 
 /// What is wrong with the rounds of the rows of all ranks; empty if they are as
 /// MessageTable.h says.

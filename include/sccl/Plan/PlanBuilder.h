@@ -179,10 +179,11 @@ private:
                                  plan::KernelInfo &kernel);
   llvm::LogicalResult addKernels(LoweredProgram &program,
                                  const LoweringOptions &options);
-  llvm::LogicalResult addMessages(mlir::ModuleOp module,
+  llvm::LogicalResult addMessages(mlir::ModuleOp module, unsigned pieces,
                                   const Collective &collective);
   bool hasOnlyMessages() const;
   llvm::LogicalResult addMessageProgram(coll::ProgramOp program,
+                                        unsigned pieces,
                                         LoweredProgram &kernels,
                                         const LoweringOptions &options,
                                         const Collective &collective);

@@ -193,7 +193,8 @@ struct ConvertCollToMPIPass
     if (!problem)
       return failure();
     FailureOr<std::vector<RankMessages>> ranks =
-        makeMessages(program, problem->collective, /*unweighted=*/false);
+        makeMessages(program, problem->collective, /*unweighted=*/false,
+                     /*pieces=*/1);
     if (failed(ranks))
       return failure();
     OpBuilder builder(program);

@@ -33,7 +33,8 @@ struct Slots {
 /// in which they can be executed.
 class MessageMaker {
 public:
-  MessageMaker(ProgramOp program, const Collective &collective);
+  MessageMaker(ProgramOp program, const Collective &collective,
+               unsigned pieces);
 
   void add(const Transfer &transfer, uint32_t average, unsigned executor);
   std::vector<RankMessages> finish();
@@ -66,6 +67,10 @@ private:
   }
 
   const Collective &collective;
+  const unsigned pieces;
+  /// By rank, where the input begins in the output of who works in place, and
+  /// slots of that; empty if nobody can.
+  std::vector<std::pair<int64_t, int64_t>> inPlace;
   std::vector<RankMessages> ranks;
   std::vector<Place> order; ///< all rows; who receives comes after who sends
   llvm::DenseMap<uint64_t, uint32_t> tags; // only looked up, by two ranks
@@ -74,10 +79,15 @@ private:
 };
 } // namespace
 
-MessageMaker::MessageMaker(ProgramOp program, const Collective &collective)
-    : collective(collective), ranks(collective.numRanks()) {
+MessageMaker::MessageMaker(ProgramOp program, const Collective &collective,
+                           unsigned pieces)
+    : collective(collective), pieces(pieces), ranks(collective.numRanks()) {
   for (RankOp rank : program.getBody().getOps<RankOp>())
     ranks[rank.getRank()].scratchSlots = rank.getScratch();
+  for (unsigned rank = 0;
+       collective.hasInPlaceLayout() && rank < collective.numRanks(); ++rank)
+    inPlace.emplace_back(collective.inPlaceOffset(rank),
+                         collective.outputSlots(rank));
 }
 
 static MessageSlot encode(const Slots &slots) {
@@ -99,9 +109,10 @@ uint64_t MessageMaker::keyOf(unsigned rank, const Slots &slots,
                              unsigned i) const {
   Buffer buffer = slots.buffer;
   int64_t slot = int64_t(slots.first) + i;
-  if (buffer == Buffer::Input && collective.hasInPlaceLayout()) {
-    int64_t inOutput = slot + collective.inPlaceOffset(rank);
-    if (inOutput >= 0 && inOutput < int64_t(collective.outputSlots(rank))) {
+  if (buffer == Buffer::Input && !inPlace.empty()) {
+    const auto &[offset, outputSlots] = inPlace[rank];
+    int64_t inOutput = slot + offset;
+    if (inOutput >= 0 && inOutput < outputSlots) {
       buffer = Buffer::Output;
       slot = inOutput;
     }
@@ -235,10 +246,13 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
   append(executor, row);
 }
 
-/// Computes rounds, from the first row to the last.
+/// Computes rounds, from the first row to the last. Segments begin with the
+/// chunks of the first piece.
 void MessageMaker::setRounds() {
   for (RankMessages &rank : ranks)
-    rank.rounds.resize(rank.rows.size());
+    for (const MessageRow &row : rank.rows)
+      rank.rounds.push_back(uint64_t(row.position) * pieces /
+                            collective.chunksPerSegment());
   auto isMessage = [&](const Place &place) {
     MessageRow::Kind kind = kindOf(place);
     return kind == MessageRow::Send || kind == MessageRow::Receive;
@@ -281,7 +295,7 @@ std::vector<RankMessages> MessageMaker::finish() {
 
 FailureOr<std::vector<RankMessages>>
 sccl::makeMessages(ProgramOp program, const Collective &collective,
-                   bool unweighted) {
+                   bool unweighted, unsigned pieces) {
   for (RankOp rank : program.getBody().getOps<RankOp>())
     if (rank.getWide() != 0)
       return rank.emitOpError("keeps partial sums in f32, but messages have "
@@ -290,7 +304,7 @@ sccl::makeMessages(ProgramOp program, const Collective &collective,
       AverageWords::of(program, collective, unweighted);
   if (failed(averages))
     return failure();
-  MessageMaker maker(program, collective);
+  MessageMaker maker(program, collective, pieces);
   if (failed(
           walkInExecutionOrder(program, [&](ChannelOp channel, Operation *op) {
             std::optional<Transfer> transfer = getTransfer(op);
