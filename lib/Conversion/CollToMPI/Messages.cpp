@@ -42,7 +42,7 @@ public:
 private:
   struct SlotUse {
     std::optional<uint32_t> writer;
-    SmallVector<uint32_t, 2> readers; ///< since then
+    SmallVector<uint32_t, 2> readers; ///< since the last that changed it
   };
   /// A row of a rank.
   struct Place {
@@ -54,6 +54,7 @@ private:
   uint64_t keyOf(unsigned rank, const Slots &slots, unsigned i) const;
   void noteRead(unsigned rank, const Slots &slots, const MessageRow &row);
   void noteWrite(unsigned rank, const Slots &slots, const MessageRow &row);
+  void noteSame(unsigned rank, const Slots &slots, const MessageRow &row);
   void need(uint32_t row);
   uint32_t append(unsigned rank, const MessageRow &row);
   void send(const Transfer &transfer, unsigned from, Slots src, unsigned to,
@@ -151,6 +152,14 @@ void MessageMaker::noteWrite(unsigned rank, const Slots &slots,
   }
 }
 
+/// A copy to what is the same place if the caller's buffers are one, where it
+/// changes nothing: those who have read it before need not be done.
+void MessageMaker::noteSame(unsigned rank, const Slots &slots,
+                            const MessageRow &row) {
+  for (unsigned i = 0; i < row.count; ++i)
+    uses[keyOf(rank, slots, i)].writer = ranks[rank].rows.size();
+}
+
 /// Adds a row that needs those in `needed`.
 uint32_t MessageMaker::append(unsigned rank, const MessageRow &row) {
   RankMessages &own = ranks[rank];
@@ -242,7 +251,10 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
   row.src = encode(sources[0]);
   row.dst = encode(dst);
   noteRead(executor, sources[0], row);
-  noteWrite(executor, dst, row);
+  if (keyOf(executor, sources[0], 0) == keyOf(executor, dst, 0))
+    noteSame(executor, dst, row);
+  else
+    noteWrite(executor, dst, row);
   append(executor, row);
 }
 
