@@ -301,6 +301,7 @@ static TraceEvent eventOf(const Topology &topology, unsigned rank,
     event.kind = Kind::Signal;
     break;
   case Action::Kind::Wait:
+  case Action::Kind::Pause:
     event.kind = Kind::Wait;
     break;
   case Action::Kind::Barrier:

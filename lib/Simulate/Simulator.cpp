@@ -30,6 +30,7 @@ struct Event {
     FlagArrives,
     SignalEnds,
     WaitEnds,
+    PauseEnds,
     BarrierEnds
   };
   double time;
@@ -201,6 +202,9 @@ bool Simulation::execute(unsigned channel, const Action &action) {
     return waitFor(channel, action);
   case Kind::Barrier:
     return comeToBarrier(channel);
+  case Kind::Pause:
+    post(now + action.pause, Event::What::PauseEnds, channel, 0);
+    return false;
   }
   return true;
 }
@@ -409,6 +413,7 @@ void Simulation::handle(const Event &event) {
     break;
   case Event::What::PullArrives:
   case Event::What::WaitEnds:
+  case Event::What::PauseEnds:
     endAction(event.subject);
     break;
   case Event::What::BarrierEnds:

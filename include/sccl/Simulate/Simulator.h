@@ -79,6 +79,7 @@ struct Action {
     Signal,  ///< makes `flag` at least `value`, after the latency of `link`
     Wait,    ///< until `flag` is at least `value`
     Barrier, ///< until all channels are at this barrier
+    Pause,   ///< `pause` microseconds
   };
   /// Of a signal between channels of one rank: it arrives at once.
   static constexpr unsigned noLink = ~0u;
@@ -104,6 +105,7 @@ struct Action {
   /// once, its loads are waited for together with those of the transfer before.
   bool isBeside = false;
   double share = 1;
+  double pause = 0;
 
   /// Makes a transfer of `bytes` of data one of so many operands (0 is 1). LL
   /// words have twice the bytes of their data, whether they are read or
