@@ -57,8 +57,13 @@ static Result<Advice> prepare(const Fabric &fabric,
       smallestCollective(family, fabric.topology.numRanks());
   if (!smallest)
     return Error{smallest.error()};
-  Advice advice{
-      std::move(found.frontier), std::move(found.candidates), {}, {}, {}, ""};
+  Advice advice{std::move(found.frontier),
+                std::move(found.candidates),
+                {},
+                {},
+                {},
+                {},
+                ""};
   const SearchLimits limits{deadline.remainingLimit(), work, interrupt};
   SharedBound &bound = advice.frontier.throughput;
   if (!fabric.topology.switches().empty()) {
@@ -286,8 +291,12 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
   };
   if (std::optional<Error> error = findTakeovers())
     return *error;
-  if (std::optional<Error> error =
-          useSwitches(fabric, family, options, way, deadline, adviser, *advice))
+  if (fabric.messages) {
+    advice->byWrites = advice->sizes;
+    if (std::optional<Error> error = adviser.tryMessages())
+      return *error;
+  } else if (std::optional<Error> error = useSwitches(
+                 fabric, family, options, way, deadline, adviser, *advice))
     return *error;
   if (!advice->withoutSwitches.empty())
     if (std::optional<Error> error = findTakeovers())
@@ -297,6 +306,7 @@ adviseWith(mlir::MLIRContext &context, const Fabric &whole,
   advice->bound.launch = whole.timing.launchTime;
   addLaunch(whole.timing.launchTime, advice->sizes);
   addLaunch(whole.timing.launchTime, advice->withoutSwitches);
+  addLaunch(whole.timing.launchTime, advice->byWrites);
   return advice;
 }
 
@@ -341,6 +351,9 @@ sccl::timesOf(mlir::MLIRContext &context, const Fabric &whole,
   Adviser adviser(context, fabric, ways, limits, deadline, advice);
   if (std::optional<Error> error = adviser.run())
     return *error;
+  if (fabric.messages)
+    if (std::optional<Error> error = adviser.tryMessages())
+      return *error;
   for (SizeAdvice &size : advice.sizes)
     size.microseconds += whole.timing.launchTime;
   return std::move(advice.sizes);

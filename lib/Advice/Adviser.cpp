@@ -166,10 +166,11 @@ std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
   return std::nullopt;
 }
 
-/// The traffic of the program that `variant` is lowered to. Nothing once time
+/// Lowers `variant`, and has `takeProgram` look at the program. False once time
 /// is over, or if ranks must reduce in one order and do not.
-Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
-  const LoweringWay &way = wayOf(variant);
+Result<bool> Adviser::lower(const Variant &variant,
+                            const LoweringOptions &options,
+                            TakeProgram takeProgram) {
   Result<Implementation> cut =
       cutIntoPieces(advice.candidates[variant.candidate].implementation,
                     fabric.topology, variant.pieces, variant.order);
@@ -185,25 +186,38 @@ Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
   mlir::LogicalResult lowered =
       runPasses(*module, [&](mlir::OpPassManager &manager) {
         // Programs that are only simulated; who runs one has it checked.
-        addUncheckedLowering(manager, way.options);
+        addUncheckedLowering(manager, options);
       });
   if (limit->isOver())
-    return std::optional<Traffic>();
+    return false;
   if (failed(lowered))
     return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
                  ", S = " + std::to_string(schedule.steps.size()) +
-                 " was not lowered with " + way.name};
-  for (auto program : module->getOps<coll::ProgramOp>()) {
-    if (mayBreakContract(*cut, way.options) &&
-        !coll::isRight(program, collective, contractFor(way.options)))
-      return std::optional<Traffic>();
-    mlir::FailureOr<Traffic> traffic =
-        coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
-    if (failed(traffic))
-      return Error{"a program leaves the machine's links"};
-    return std::optional(std::move(*traffic));
-  }
-  return std::optional<Traffic>();
+                 " was not lowered with " + wayOf(variant).name};
+  auto program = *module->getOps<coll::ProgramOp>().begin();
+  if (mayBreakContract(*cut, options) &&
+      !coll::isRight(program, collective, contractFor(options)))
+    return false;
+  if (failed(takeProgram(program, collective)))
+    return Error{"a program leaves the machine's links"};
+  return true;
+}
+
+/// The traffic of the program; nothing if there is none.
+Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
+  std::optional<Traffic> result;
+  Result<bool> hasProgram = lower(
+      variant, wayOf(variant).options,
+      [&](coll::ProgramOp program, const Collective &) -> mlir::LogicalResult {
+        mlir::FailureOr<Traffic> traffic =
+            coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
+        if (succeeded(traffic))
+          result = std::move(*traffic);
+        return traffic;
+      });
+  if (!hasProgram)
+    return Error{hasProgram.error()};
+  return result;
 }
 
 /// The same candidate in so few pieces that it is quickly lowered.

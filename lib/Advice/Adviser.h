@@ -12,9 +12,16 @@
 
 #include "sccl/Advice/Advice.h"
 
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <map>
 #include <set>
 #include <tuple>
+
+namespace sccl::coll {
+class ProgramOp;
+} // namespace sccl::coll
 
 namespace sccl::advice {
 
@@ -49,6 +56,10 @@ public:
   /// so for some size. After run(); findTakeovers() adds sizes for it, too.
   std::optional<Error> tryInNetwork(std::vector<Candidate> found);
 
+  /// Takes for all sizes what is best by messages, after run() and
+  /// findTakeovers().
+  std::optional<Error> tryMessages();
+
 private:
   /// Times that are nearly the same count as such: of two programs the shorter
   /// is better then, for what has to be lowered and for who runs it.
@@ -63,6 +74,10 @@ private:
   bool mayImprove(const Variant &variant, size_t size) const;
   Result<double> timeOf(const Traffic &traffic, const Variant &variant,
                         double bytes) const;
+  using TakeProgram = llvm::function_ref<mlir::LogicalResult(
+      coll::ProgramOp, const Collective &)>;
+  Result<bool> lower(const Variant &variant, const LoweringOptions &options,
+                     TakeProgram takeProgram);
   Result<std::optional<Traffic>> lower(const Variant &variant);
   Variant shortened(Variant variant) const;
   double bytesFor(const Variant &variant) const;
@@ -81,7 +96,10 @@ private:
   }
   bool mayTakeLess(const Candidate &candidate) const;
   Result<std::vector<double>> tryInNetwork(const Variant &variant);
-  std::optional<Error> tryInPieces(size_t candidate);
+  Result<std::vector<double>> tryMessages(const Variant &variant);
+  using TryVariant =
+      llvm::function_ref<Result<std::vector<double>>(const Variant &)>;
+  std::optional<Error> tryInPieces(Variant variant, TryVariant tryOne);
   std::vector<std::pair<size_t, size_t>> takeovers() const;
   std::vector<Variant> bestOf(std::pair<size_t, size_t> sizes) const;
   std::optional<Error> addBetween(std::pair<size_t, size_t> sizes);

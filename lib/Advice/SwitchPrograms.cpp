@@ -73,22 +73,20 @@ Result<std::vector<double>> Adviser::tryInNetwork(const Variant &variant) {
   return times;
 }
 
-/// In twice as many pieces as long as that helps where it may come to be the
-/// best. Two take longer than one where copies, sums and multicasts have few
-/// blocks each.
-std::optional<Error> Adviser::tryInPieces(size_t candidate) {
+/// Tries `variant` in twice as many pieces as long as that helps where it may
+/// come to be the best. Two may take longer than one.
+std::optional<Error> Adviser::tryInPieces(Variant variant, TryVariant tryOne) {
   constexpr unsigned fewPieces = 4, maxPieces = 64;
   constexpr double far = 2; // from the best, with few pieces
   constexpr uint64_t maxSends = 100'000;
   std::vector<double> before;
+  const PieceOrder order = variant.order;
   for (unsigned pieces = 1; pieces <= maxPieces; pieces *= 2) {
-    PieceOrder order;
-    if (pieces > 1)
-      order.distance = 2; // copies, ports and network cards work at once
-    Variant variant{candidate, pieces, order, ways.size()};
+    variant.pieces = pieces;
+    variant.order = pieces > 1 ? order : PieceOrder();
     if (deadline.isOver() || (pieces > 1 && choice.sendsOf(variant) > maxSends))
       break;
-    Result<std::vector<double>> times = tryInNetwork(variant);
+    Result<std::vector<double>> times = tryOne(variant);
     if (!times)
       return Error{times.error()};
     bool isBetter = pieces <= fewPieces;
@@ -103,12 +101,16 @@ std::optional<Error> Adviser::tryInPieces(size_t candidate) {
 }
 
 std::optional<Error> Adviser::tryInNetwork(std::vector<Candidate> found) {
+  // Copies, ports and network cards work at once.
+  constexpr PieceOrder order{.distance = 2};
   for (Candidate &candidate : found) {
     if (!mayTakeLess(candidate))
       continue;
     size_t number = advice.candidates.size();
     advice.candidates.push_back(std::move(candidate));
-    if (std::optional<Error> error = tryInPieces(number))
+    if (std::optional<Error> error = tryInPieces(
+            {number, 1, order, ways.size()},
+            [&](const Variant &variant) { return tryInNetwork(variant); }))
       return error;
   }
   return std::nullopt;

@@ -34,9 +34,20 @@ std::string driver::describeCandidate(const Candidate &candidate) {
                     .str();
 }
 
+/// Microseconds for `bytes` bytes if all ranks could write to each other.
+static double byWritesAt(const Advice &advice, uint64_t bytes) {
+  return llvm::find_if(
+             advice.byWrites,
+             [&](const SizeAdvice &size) { return size.bytes == bytes; })
+      ->microseconds;
+}
+
 void AdviceReport::printTable() const {
   out() << llvm::formatv("{0,12}{1,14}{2,14}{3,8}", "size", "us", "bound us",
                          "gap");
+  const bool isByMessages = !advice.byWrites.empty();
+  if (isByMessages)
+    out() << llvm::formatv("{0,14}", "by writes us");
   if (intact)
     out() << llvm::formatv("{0,14}{1,14}{2,8}", "intact us", "its bound us",
                            "loss");
@@ -48,6 +59,8 @@ void AdviceReport::printTable() const {
     out() << llvm::formatv("{0,12}{1,14:f1}{2,14:f1}{3,8:P0}",
                            formatBytes(size.bytes), size.microseconds,
                            size.bound, size.gap());
+    if (isByMessages)
+      out() << llvm::formatv("{0,14:f1}", byWritesAt(advice, size.bytes));
     if (intact) {
       const SizeAdvice &before = intact->sizes[i];
       out() << llvm::formatv("{0,14:f1}{1,14:f1}{2,8:P0}", before.microseconds,
@@ -57,7 +70,11 @@ void AdviceReport::printTable() const {
     for (const Baseline &baseline : baselines)
       out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
     out() << "   " << describeCandidate(advice.candidates[size.candidate])
-          << ", " << (size.isSimulated() ? size.way : "estimated") << '\n';
+          << ", "
+          << (!size.isSimulated() ? "estimated"
+              : isByMessages      ? "messages"
+                                  : size.way)
+          << '\n';
   }
 }
 
@@ -110,8 +127,10 @@ void AdviceReport::printJson() const {
         {isPipelined ? "period" : "rounds", rounds},
         {"cost", Rational(rounds, collective.chunks()).str()},
         {"pieces", candidate.pieces},
-        {"lowering", size.way},
+        {"lowering", advice.byWrites.empty() ? size.way : "messages"},
         {"simulated", size.isSimulated()}};
+    if (!advice.byWrites.empty())
+      object["by_writes_microseconds"] = byWritesAt(advice, size.bytes);
     if (candidate.hasOrder()) {
       object["piece_distance"] = candidate.order.distance;
       object["piece_rounds"] = candidate.order.inRounds;

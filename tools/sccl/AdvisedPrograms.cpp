@@ -10,6 +10,7 @@
 #include "Plans.h"
 #include "Subjects.h"
 
+#include "sccl/ABI/MessageTable.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Ways.h"
@@ -40,6 +41,14 @@ static std::optional<SourceProgram> find(mlir::ModuleOp module,
   if (source.way >= ways.size())
     return std::nullopt;
   return SourceProgram{"", schedule, ways[source.way]};
+}
+
+/// True if GPUs exchange messages in program number `number`.
+static bool isOfMessages(const plan::Manifest &manifest, unsigned number) {
+  return llvm::any_of(manifest.kernels, [&](const plan::KernelInfo &kernel) {
+    return kernel.program == number &&
+           llvm::StringRef(kernel.target).starts_with(messageChipPrefix);
+  });
 }
 
 std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
@@ -80,6 +89,7 @@ std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
       return std::nullopt;
     }
     result.programs.back()->name = "program " + std::to_string(number);
+    result.programs.back()->isOfMessages = isOfMessages(manifest, number);
   }
   return result;
 }

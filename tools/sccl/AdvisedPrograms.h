@@ -21,6 +21,7 @@ struct SourceProgram {
   std::string name; ///< as "program 3" of a plan, or "FILE:@SCHEDULE, push"
   coll::ScheduleOp schedule;
   coll::Way way;
+  bool isOfMessages = false; ///< between GPUs
 };
 
 /// The programs of a plan, a folder or a file, and for which sizes they are.

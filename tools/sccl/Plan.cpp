@@ -239,7 +239,9 @@ static std::optional<std::vector<NamedFabric>> loadFabrics() {
     fabrics = {std::move(*plain)};
   if (!fabrics)
     return std::nullopt;
-  for (const NamedFabric &named : *fabrics) {
+  for (NamedFabric &named : *fabrics) {
+    if (isForMessagesOfGPUs())
+      takeMessages(named);
     const Topology &topology = named.fabric.topology;
     if (topology.links().empty() && topology.numRanks() > 1) {
       fail(topology.name() + " has no links: there is nothing to plan for");
@@ -430,7 +432,7 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   std::optional<Advice> advice = adviseFor(
       [](auto &&...args) {
         // What is written is lowered anyway, and holds what it says.
-        return advise(args..., writesOutput());
+        return advise(args..., writesOutput() && !isForMessagesOfGPUs());
       },
       context, named, family, askedFor, options);
   if (!advice)

@@ -7,6 +7,8 @@
 
 #include "PlanFabric.h"
 
+#include "sccl/Advice/MessageTraffic.h"
+
 #include "sccl/Machine/Derivation.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -67,4 +69,16 @@ std::string driver::comparisonText(const NamedFabric &left,
   return llvm::formatv("intact: the same {0} GPUs of {1}, of which the others "
                        "only pass chunks on",
                        left.gpus.size(), intact.gpus.size());
+}
+
+void driver::takeMessages(NamedFabric &named) {
+  double launch = named.fabric.timing.launchTime;
+  auto clock =
+      std::make_shared<MessageClock>(MessageClock{named.boxes, launch});
+  named.assumptions.push_back(
+      llvm::formatv("GPUs of a box write to each other, others exchange "
+                    "messages: a group of these takes {0:f1} us beside what "
+                    "links take, and a kernel {1:f1} (assumed)",
+                    clock->groupTime, launch));
+  named.fabric.messages = std::move(clock);
 }

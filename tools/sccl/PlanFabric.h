@@ -26,6 +26,9 @@ struct NamedFabric {
   std::string chip = {};              ///< of rank 0; empty if not known
 };
 
+/// Has ranks of different boxes exchange messages, and says so.
+void takeMessages(NamedFabric &named);
+
 /// `family`, of the ranks of `left`, among the same GPUs of `intact`. Nothing
 /// if GPUs are lost and the collective is defined for as many ranks as are
 /// left.

@@ -67,6 +67,12 @@ bool driver::isForMessages() {
   return !targets.empty() && llvm::all_of(targets, isMessageTarget);
 }
 
+bool driver::isForMessagesOfGPUs() {
+  return isForMessages() && llvm::any_of(targets, [](llvm::StringRef target) {
+           return !isCPUTarget(target);
+         });
+}
+
 namespace {
 /// A schedule to be written.
 struct Chosen {

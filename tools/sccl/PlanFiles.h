@@ -23,6 +23,8 @@ namespace sccl::driver {
 bool writesOutput();
 /// True if the plan that -o names is for messages only.
 bool isForMessages();
+/// True if these are of GPUs, whose code is among what it has.
+bool isForMessagesOfGPUs();
 
 /// False, after an error, if -o and what is said of it make no sense.
 bool isOutputRight();

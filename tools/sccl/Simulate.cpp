@@ -12,8 +12,11 @@
 #include "Output.h"
 #include "Pictures.h"
 #include "Plans.h"
+#include "Prediction.h"
 #include "TopologyNotes.h"
 
+#include "sccl/Advice/MessageTraffic.h"
+#include "sccl/Dialect/Coll/Boxes.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Pieces.h"
@@ -86,22 +89,6 @@ bool driver::simulateChosen() { return bool(command); }
 static llvm::StringRef input() { return inputs.front(); }
 
 namespace {
-/// What one program takes for one size.
-struct Prediction {
-  std::string program;
-  const char *clock; ///< whose it is, see Clock
-  uint64_t bytes;
-  double microseconds;
-  /// S * alpha + (R/C) * L * beta of the schedule; nothing for a program.
-  std::optional<double> model = std::nullopt;
-  /// What `sccl plan` said: of this size, and what no program takes less than.
-  std::optional<double> advised = std::nullopt, bound = std::nullopt;
-  /// The limit that is used the most: its number, and the part of the time that
-  /// its bytes take.
-  size_t busiest = 0;
-  double use = 0;
-};
-
 using ScheduleCosts = std::map<std::string, Cost>;
 
 /// How fast things are, and who says so.
@@ -130,18 +117,6 @@ static std::optional<ScheduleCosts> costsOf(mlir::ModuleOp module) {
                   costOf(inPieces->schedule, inPieces->collective));
   }
   return costs;
-}
-
-static void findBusiest(const SimulationResult &result, const Timing &timing,
-                        Prediction &prediction) {
-  for (size_t limit = 0; limit < timing.rates.size(); ++limit) {
-    double use =
-        result.bytesOfLimit[limit] / timing.rates[limit] / result.microseconds;
-    if (use > prediction.use) {
-      prediction.use = use;
-      prediction.busiest = limit;
-    }
-  }
 }
 
 /// What --beside names; nothing without it.
@@ -183,13 +158,37 @@ static bool writeTrace(coll::ProgramOp program, const coll::Problem &problem,
   return both && writeFile(tracePath, *both);
 }
 
+/// What `traffic` takes for `bytes` bytes, if it is `scale` times as much.
 /// Prints an error and returns nothing if the program does not come to an end.
+static std::optional<Prediction> predict(coll::ProgramOp program,
+                                         const coll::Problem &problem,
+                                         const Clock &clock, uint64_t bytes,
+                                         const Traffic &traffic, double scale) {
+  SimulationOptions options;
+  options.scale = scale;
+  Result<SimulationResult> result =
+      simulate(problem.topology, traffic, clock.timing, options);
+  if (!result) {
+    program.emitOpError() << result.error();
+    return std::nullopt;
+  }
+  Prediction prediction{program.getSymName().str(), clock.source, bytes,
+                        result->microseconds};
+  findBusiest(*result, clock.timing, prediction);
+  return prediction;
+}
+
+static double chunkBytesOf(const coll::Problem &problem, uint64_t bytes) {
+  return double(bytes) / problem.collective.chunks();
+}
+
+/// The same of what ranks that write to each other do.
 static std::optional<Prediction> predict(coll::ProgramOp program,
                                          const coll::Problem &problem,
                                          const Clock &clock, uint64_t bytes,
                                          Beside &measured) {
   const Timing &timing = clock.timing;
-  double chunkBytes = double(bytes) / problem.collective.chunks();
+  double chunkBytes = chunkBytesOf(problem, bytes);
   mlir::FailureOr<Traffic> traffic =
       coll::trafficOf(program, problem.topology, chunkBytes);
   if (failed(traffic))
@@ -197,55 +196,23 @@ static std::optional<Prediction> predict(coll::ProgramOp program,
   if (!tracePath.empty() &&
       !writeTrace(program, problem, *traffic, timing, measured))
     return std::nullopt;
-  Result<SimulationResult> result =
-      simulate(problem.topology, *traffic, timing);
-  if (!result) {
-    program.emitOpError() << result.error();
-    return std::nullopt;
-  }
-  Prediction prediction{program.getSymName().str(), clock.source, bytes,
-                        result->microseconds};
-  findBusiest(*result, timing, prediction);
-  return prediction;
+  return predict(program, problem, clock, bytes, *traffic, /*scale=*/1);
 }
 
-static void print(const Prediction &prediction, const Topology &topology) {
-  if (json) {
-    llvm::json::Object object{{"program", prediction.program},
-                              {"clock", prediction.clock},
-                              {"bytes", prediction.bytes},
-                              {"microseconds", prediction.microseconds},
-                              {"busiest_limit", prediction.busiest},
-                              {"busiest_use", prediction.use}};
-    if (prediction.model)
-      object["model_microseconds"] = *prediction.model;
-    if (prediction.advised)
-      object["advised_microseconds"] = *prediction.advised;
-    if (prediction.bound)
-      object["bound_microseconds"] = *prediction.bound;
-    llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
-    return;
-  }
-  out() << llvm::formatv("{0,12}{1,14:f1}", formatBytes(prediction.bytes),
-                         prediction.microseconds);
-  auto orBlank = [](const std::optional<double> &microseconds) {
-    return microseconds ? llvm::formatv("{0,14:f1}", *microseconds).str()
-                        : std::string(14, ' ');
-  };
-  out() << orBlank(prediction.advised ? prediction.advised : prediction.model);
-  if (prediction.bound)
-    out() << orBlank(prediction.bound);
-  if (prediction.use > 0) {
-    const BandwidthLimit &limit = topology.limits()[prediction.busiest];
-    const Link &link = topology.links()[limit.links.front()];
-    out() << llvm::formatv("{0,8:P0} of {1} -> {2}", prediction.use, link.src,
-                           link.dst);
-    if (limit.links.size() > 1)
-      out() << " and " << limit.links.size() - 1 << " more";
-  }
-  if (prediction.advised || prediction.bound)
-    out() << "   " << prediction.program;
-  out() << '\n';
+/// What GPUs do that exchange messages; nothing after an error.
+static std::optional<MessageTraffic> messagesOf(coll::ProgramOp program,
+                                                const coll::Problem &problem,
+                                                const Clock &clock,
+                                                unsigned pieces) {
+  auto topology = mlir::SymbolTable::lookupNearestSymbolFrom<coll::TopologyOp>(
+      program, program.getTopologyAttr());
+  mlir::FailureOr<RankGroups> boxes = coll::boxesOf(topology);
+  if (failed(boxes))
+    return std::nullopt;
+  mlir::FailureOr<MessageTraffic> made =
+      messageTrafficOf(program, problem.collective, problem.topology,
+                       {*boxes, clock.timing.launchTime}, pieces);
+  return succeeded(made) ? std::optional(std::move(*made)) : std::nullopt;
 }
 
 static CostModel modelOf(const std::optional<MachineSpeeds> &machine) {
@@ -309,7 +276,7 @@ static bool predictAll(coll::ProgramOp program, const ScheduleCosts &costs,
       return false;
     if (cost != costs.end())
       prediction->model = model.microseconds(cost->second, double(bytes));
-    print(*prediction, problem->topology);
+    print(*prediction, problem->topology, json);
   }
   return true;
 }
@@ -354,6 +321,18 @@ lowerOn(const SourceProgram &source,
   return lowerAs(source.schedule, source.way);
 }
 
+/// Adds what was said of its size among `times`, if that is there.
+static void addAdvice(llvm::ArrayRef<SizedTime> times, Prediction &prediction) {
+  auto time = llvm::find_if(times, [&](const SizedTime &one) {
+    return one.bytes == prediction.bytes;
+  });
+  if (time == times.end())
+    return;
+  prediction.advised = double(time->nanoseconds) * 1e-3;
+  if (time->bound)
+    prediction.bound = double(time->bound) * 1e-3;
+}
+
 /// Simulates for each size the program that is taken for it.
 static int simulateAdvised(const AdvisedPrograms &advised,
                            const std::optional<MachineSpeeds> &machine) {
@@ -389,20 +368,21 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     if (failed(problem))
       return BadInput;
     Clock clock = clockOf(program, problem->topology, machine);
+    std::optional<MessageTraffic> messages;
+    if (source->isOfMessages &&
+        !(messages = messagesOf(program, *problem, clock, source->way.pieces)))
+      return BadInput;
     for (uint64_t bytes : own) {
       Beside none;
+      double chunk = chunkBytesOf(*problem, bytes);
       std::optional<Prediction> prediction =
-          predict(program, *problem, clock, bytes, none);
+          messages ? predict(program, *problem, clock, bytes,
+                             messages->of(chunk), chunk)
+                   : predict(program, *problem, clock, bytes, none);
       if (!prediction)
         return BadInput;
       prediction->program = source->name;
-      auto time = llvm::find_if(
-          times, [&](const SizedTime &one) { return one.bytes == bytes; });
-      if (time != times.end()) {
-        prediction->advised = double(time->nanoseconds) * 1e-3;
-        if (time->bound)
-          prediction->bound = double(time->bound) * 1e-3;
-      }
+      addAdvice(times, *prediction);
       predictions.emplace(bytes, std::move(*prediction));
     }
     topology = std::move(problem->topology);
@@ -410,7 +390,7 @@ static int simulateAdvised(const AdvisedPrograms &advised,
   if (topology && !machine)
     noteUnlimitedLinks(*topology);
   for (const auto &[bytes, prediction] : predictions)
-    print(prediction, *topology);
+    print(prediction, *topology, json);
   return Done;
 }
 

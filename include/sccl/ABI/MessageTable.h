@@ -14,12 +14,13 @@
 // row has at least the number of messages that have to go before it, one after
 // the other, and more in later pieces, which follow each other; the two ends of
 // a message have one number, the larger. So a row has a larger one than any
-// message that it needs, and none smaller than that of any row that it needs. Ranks that each begin the messages of a round as one
-// group, in ascending order of rounds, and end it before the next one, do not
-// wait for each other forever: of those that wait take one whose round is the
-// smallest. All that it sends and receives there is in the groups of the same
-// round of its peers, and these have no smaller round to wait in, so they get
-// there. Within a round tags say in which order messages of two ranks go.
+// message that it needs, and none smaller than that of any row that it needs.
+// Ranks that each begin the messages of a round as one group, in ascending
+// order of rounds, and end it before the next one, do not wait for each other
+// forever: of those that wait take one whose round is the smallest. All that it
+// sends and receives there is in the groups of the same round of its peers, and
+// these have no smaller round to wait in, so they get there. Within a round
+// tags say in which order messages of two ranks go.
 //
 // A table is aligned to 16 bytes, in the byte order of the machine:
 //

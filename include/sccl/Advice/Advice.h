@@ -87,6 +87,9 @@ struct Advice {
   /// What is best where no switch copies or reduces, for some of these sizes;
   /// empty if none does where that is best, either.
   std::vector<SizeAdvice> withoutSwitches;
+  /// Where programs are those for messages: what would be best for the same
+  /// sizes if all ranks could write to each other; else empty.
+  std::vector<SizeAdvice> byWrites;
   /// Why not all candidates were tried, if they were not: time or an interrupt.
   std::string stopped;
 };

@@ -14,6 +14,8 @@
 
 namespace sccl {
 
+struct MessageClock;
+
 /// A machine as advice sees it.
 struct Fabric {
   Topology topology;
@@ -23,6 +25,9 @@ struct Fabric {
   /// What lets pass all that the machine does (Machine/BoundTopology.h), on the
   /// same ranks; null if this fabric does.
   std::shared_ptr<const Fabric> bounding = nullptr;
+  /// If programs are those for messages on GPUs; null if ranks write to each
+  /// other.
+  std::shared_ptr<const MessageClock> messages = nullptr;
 
   /// The fabric whose bounds hold for the machine.
   const Fabric &forBounds() const { return bounding ? *bounding : *this; }

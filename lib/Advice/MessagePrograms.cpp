@@ -1,0 +1,73 @@
+//===- MessagePrograms.cpp - What messages of GPUs take -------------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Adviser.h"
+
+#include "sccl/Advice/MessageTraffic.h"
+#include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Pipelines/Pipelines.h"
+
+#include <limits>
+
+using namespace sccl;
+using namespace sccl::advice;
+
+/// Lowers `variant` for messages, and takes it where it is clearly faster. By
+/// size what it takes; empty if it breaks the contract.
+Result<std::vector<double>> Adviser::tryMessages(const Variant &variant) {
+  MessageTraffic program;
+  Result<bool> hasProgram =
+      lower(variant, messageLowering(wayOf(variant).options),
+            [&](coll::ProgramOp op,
+                const Collective &collective) -> mlir::LogicalResult {
+              mlir::FailureOr<MessageTraffic> made =
+                  messageTrafficOf(op, collective, fabric.topology,
+                                   *fabric.messages, variant.pieces);
+              if (succeeded(made))
+                program = std::move(*made);
+              return made;
+            });
+  if (!hasProgram)
+    return Error{hasProgram.error()};
+  std::vector<double> times;
+  const Candidate &candidate = advice.candidates[variant.candidate];
+  double chunks =
+      double(candidate.implementation.collective.chunks()) * variant.pieces;
+  for (size_t i = 0; *hasProgram && i < advice.sizes.size(); ++i) {
+    SizeAdvice &size = advice.sizes[i];
+    auto bytes = double(size.bytes);
+    Result<double> time = timeOf(program.of(bytes / chunks), variant, bytes);
+    if (!time)
+      return Error{time.error()};
+    times.push_back(*time);
+    if (isLess(*time, size.microseconds)) {
+      take(variant, i, *time);
+      size.way = wayOf(variant).name;
+    }
+  }
+  return times;
+}
+
+/// In pieces a step apart: each begins a round after the one before.
+std::optional<Error> Adviser::tryMessages() {
+  constexpr PieceOrder order{.distance = 1};
+  for (SizeAdvice &size : advice.sizes) {
+    size.microseconds = std::numeric_limits<double>::infinity();
+    size.way.clear();
+  }
+  for (size_t number = 0; number < numCandidates; ++number)
+    if (mayTakeLess(advice.candidates[number]))
+      if (std::optional<Error> error =
+              tryInPieces({number, 1, order, 0}, [&](const Variant &variant) {
+                return tryMessages(variant);
+              }))
+        return error;
+  if (deadline.isOver())
+    advice.stopped = deadline.reason();
+  dropEstimated();
+  return std::nullopt;
+}
