@@ -176,14 +176,14 @@ typedef struct scclTransport {
    * `failed` peers may be gone. */
   void (*close)(void *context, int failed);
   const char *(*errorText)(void *context, int error);
-  /** Collective. Makes one of the ranks with the same `color`, numbered by
-   * `key`, and by their present number where keys are equal; none for those
-   * with a negative colour. It may outlive this one. Null: scclCommSplit is not
-   * supported. */
+  /** Collective. Makes one of ranks as scclCommSplit numbers them, none for a
+   * negative `color`. It may outlive this one. Null: not supported. */
   int (*split)(void *context, int color, int key, struct scclTransport *result);
   /** Not 0: any one thread may call these functions at a time, whatever others
    * do. Then scclLaunchAsync has a thread of its own. */
   int anyThread;
+  /** Bit 1 << kind: messages may be in GPU memory of that scclDeviceKind. */
+  uint64_t devices;
 } scclTransport;
 
 /** What a plan is for. Strings live as long as the plan. */

@@ -345,6 +345,32 @@ static int splitMessages(void *context, int color, int key,
   return error;
 }
 
+/* Open MPI and MPICH say whether they take memory of GPUs; older ones, and some
+ * that are built without it, have no function to ask. */
+#ifdef MPIX_GPU_SUPPORT_CUDA
+static uint64_t knownDevices(void) {
+  int cuda = 0, hip = 0;
+  if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &cuda) != MPI_SUCCESS)
+    cuda = 0;
+  if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_HIP, &hip) != MPI_SUCCESS)
+    hip = 0;
+  return (uint64_t)(cuda != 0) << scclDeviceCUDA | (uint64_t)(hip != 0)
+                                                       << scclDeviceHIP;
+}
+#else
+extern int MPIX_Query_cuda_support(void) __attribute__((weak));
+extern int MPIX_Query_rocm_support(void) __attribute__((weak));
+
+static uint64_t knownDevices(void) {
+  uint64_t devices = 0;
+  if (MPIX_Query_cuda_support && MPIX_Query_cuda_support())
+    devices |= 1 << scclDeviceCUDA;
+  if (MPIX_Query_rocm_support && MPIX_Query_rocm_support())
+    devices |= 1 << scclDeviceHIP;
+  return devices;
+}
+#endif
+
 /* Of messages whose communicator is nobody else's. */
 static void makeTransport(struct Messages *messages, double limit,
                           scclTransport *transport) {
@@ -372,6 +398,7 @@ static void makeTransport(struct Messages *messages, double limit,
   MPI_Query_thread(&threads);
   messages->hasThreads = threads == MPI_THREAD_MULTIPLE;
   transport->anyThread = messages->hasThreads;
+  transport->devices = knownDevices();
 }
 
 /* Fails if `comm` has no ranks that could exchange messages. */

@@ -168,13 +168,17 @@ scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info) {
   });
 }
 
+/// Copies what the maker of `from`, which has a size, knew of.
+template <typename T> static void copySized(const T &from, T &to) {
+  std::memcpy(&to, &from, std::clamp(from.size, sizeof(from.size), sizeof(to)));
+}
+
 /// What `config` says, also of a program that was compiled before there were
 /// orders; a null one says nothing.
 static scclConfig readConfig(const scclConfig *config) {
   scclConfig read = SCCL_CONFIG_INITIALIZER;
   if (config)
-    std::memcpy(&read, config,
-                std::clamp(config->size, sizeof(config->size), sizeof(read)));
+    copySized(*config, read);
   return read;
 }
 
@@ -247,12 +251,15 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
   });
 }
 
+/// Those of libraries before transports said which devices they take.
+static constexpr size_t leastTransportBytes = offsetof(scclTransport, devices);
+
 /// Fails if `transport` cannot be used at all.
 static Status checkTransport(const scclTransport *transport) {
   if (!transport)
     return isNull("transport");
   if (Status status =
-          checkSize(transport->size, sizeof(*transport), "transport");
+          checkSize(transport->size, leastTransportBytes, "transport");
       !status.ok())
     return status;
   if (!transport->allGather || !transport->reserve || !transport->send ||
@@ -273,11 +280,13 @@ scclResult scclCommInitTransport(const scclTransport *transport,
                                  const scclConfig *config, scclComm *comm) {
   return guarded([&]() -> Status {
     if (Status status = checkTransport(transport); !status.ok()) {
-      if (transport && transport->size >= sizeof(*transport) &&
+      if (transport && transport->size >= leastTransportBytes &&
           transport->close)
         transport->close(transport->context, /*failed=*/0);
       return status;
     }
+    scclTransport known = {};
+    copySized(*transport, known);
     scclConfig chosen = readConfig(config);
     auto check = [&]() -> Status {
       return comm ? checkConfig(chosen) : isNull("comm");
@@ -285,8 +294,7 @@ scclResult scclCommInitTransport(const scclTransport *transport,
     return makeComm(
         comm, check,
         [&](const Status &arguments, std::unique_ptr<Membership> &made) {
-          return MessageCommunicator::create(*transport, chosen, arguments,
-                                             made);
+          return MessageCommunicator::create(known, chosen, arguments, made);
         });
   });
 }
