@@ -108,8 +108,8 @@ TEST_P(NearRounds, WritesThatWereAskedForNeedTheLibrary) {
   Setting wish("SCCL_WITHIN_HOST", "writes");
   Setting other("SCCL_NCCL_LIBRARY", "none");
   expectNoWay(scclErrorUnsupported,
-              "SCCL_WITHIN_HOST is writes, and cannot be used: messages do not "
-              "go by NCCL or RCCL",
+              "SCCL_WITHIN_HOST is writes, and cannot be used: messages pass "
+              "through memory of the hosts",
               eightOn(2));
 }
 

@@ -90,9 +90,10 @@ TEST_P(Rounds, WhatWasAskedForByNameIsThereOrAnError) {
 
 TEST_P(Rounds, NobodyAsksForWhatThereIsNot) {
   Setting wish("SCCL_TRANSPORT", "carrier pigeons");
-  expectNoWay(scclErrorInvalidArgument,
-              "SCCL_TRANSPORT is 'carrier pigeons', expected nccl, rccl or "
-              "staging");
+  expectNoWay(
+      scclErrorInvalidArgument,
+      "SCCL_TRANSPORT is 'carrier pigeons', expected nccl, rccl, direct "
+      "or staging");
 }
 
 TEST_P(Rounds, RanksWithoutAGPUAreInNobodysWay) {

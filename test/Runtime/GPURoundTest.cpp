@@ -159,7 +159,7 @@ TEST_P(Rounds, AllToAllInPlace) {
 TEST_P(Rounds, LaunchesReturnBeforeTheirStream) {
   constexpr size_t count = 1000;
   EXPECT_EQ(
-      0, onHosts({}, count, count, [&](const RankEnd &end, RoundRank &rank) {
+      0, inStreams({}, count, count, [&](const RankEnd &end, RoundRank &rank) {
         int failed = rank.put(rank.send, inputOf<float>(end.rank, count));
         // Of rank 0 alone nothing can be done.
         if (end.rank == 0)
@@ -178,24 +178,24 @@ TEST_P(Rounds, LaunchesReturnBeforeTheirStream) {
 
 TEST_P(Rounds, GraphsRepeatThem) {
   constexpr size_t count = 1000;
-  EXPECT_EQ(0,
-            onHosts({8, meshReduce}, count, count,
-                    [&](const RankEnd &end, RoundRank &rank) {
-                      auto own = inputOf<float>(end.rank, count);
-                      int failed = rank.put(rank.send, own);
-                      meet(end);
-                      failed += check(!rank.streams.beginCapture(), "begin") +
-                                check(!rank.launch(rank.send, rank.recv, count),
-                                      "launch");
-                      void *graph = rank.streams.endCapture();
-                      meet(end);
-                      for (unsigned turn = 0; turn < 20; ++turn)
-                        failed += check(!rank.streams.replay(graph), "replay");
-                      failed += rank.expect(rank.recv, sumOf<float>(8, count),
-                                            "after 20 times");
-                      rank.streams.drop(graph);
-                      return failed;
-                    }));
+  EXPECT_EQ(
+      0, inStreams({8, meshReduce}, count, count,
+                   [&](const RankEnd &end, RoundRank &rank) {
+                     auto own = inputOf<float>(end.rank, count);
+                     int failed = rank.put(rank.send, own);
+                     meet(end);
+                     failed += check(!rank.streams.beginCapture(), "begin") +
+                               check(!rank.launch(rank.send, rank.recv, count),
+                                     "launch");
+                     void *graph = rank.streams.endCapture();
+                     meet(end);
+                     for (unsigned turn = 0; turn < 20; ++turn)
+                       failed += check(!rank.streams.replay(graph), "replay");
+                     failed += rank.expect(rank.recv, sumOf<float>(8, count),
+                                           "after 20 times");
+                     rank.streams.drop(graph);
+                     return failed;
+                   }));
 }
 
 TEST_P(Rounds, OfManyLaunchesInARow) {
@@ -232,7 +232,7 @@ TEST_P(Rounds, NullIsTheNullStream) {
 }
 
 TEST_P(Rounds, CallsWithoutElementsDoNothing) {
-  EXPECT_EQ(0, onHosts({}, 1, 1, [&](const RankEnd &end, RoundRank &rank) {
+  EXPECT_EQ(0, inStreams({}, 1, 1, [&](const RankEnd &end, RoundRank &rank) {
               return end.rank == 0
                          ? check(!rank.launch(rank.send, rank.recv, 0) &&
                                      !rank.streams.isBusy(),

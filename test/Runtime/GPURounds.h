@@ -17,6 +17,7 @@
 #include "MessageTesting.h"
 
 #include <functional>
+#include <optional>
 
 namespace sccl {
 /// Where the ranks of a test are, and what they have.
@@ -28,8 +29,9 @@ struct Ranks {
   bool hasCode = true; ///< the plan, for GPUs
   std::function<int(unsigned)> device = [](unsigned rank) { return rank; };
   std::function<bool(unsigned)> hasGPU = [](unsigned) { return true; };
-  bool isMixed = false; ///< rank 1 has a GPU of the other vendor
-  unsigned ofHost = 0;  ///< that are on one host; 0: no two are
+  bool isMixed = false;  ///< rank 1 has a GPU of the other vendor
+  unsigned ofHost = 0;   ///< that are on one host; 0: no two are
+  bool isDirect = false; ///< the transport carries messages, else the library
 };
 
 /// A rank with buffers on its GPU, of so many elements of 4 bytes.
@@ -99,7 +101,16 @@ protected:
   int onRanks(const Ranks &ranks, size_t sends, size_t receives,
               const Body &body) const {
     LoopNetwork network;
+    return onRanks(ranks, network, sends, receives, body);
+  }
+  int onRanks(const Ranks &ranks, LoopNetwork &network, size_t sends,
+              size_t receives, const Body &body) const {
     network.ranksOfHost = ranks.ofHost;
+    std::optional<Setting> wish;
+    if (ranks.isDirect) {
+      network.devices = 1 << kind;
+      wish.emplace("SCCL_TRANSPORT", "direct");
+    }
     return runRanks(ranks.count, RanksAs::Threads, [&](const RankEnd &end) {
       RoundRank rank(fake, end);
       if (check(!join(rank, network, end, ranks) &&
@@ -113,9 +124,21 @@ protected:
       return failed;
     });
   }
-  /// The same on hosts of one rank each, on two hosts, and on one.
+  /// The same on hosts of one rank each, on two hosts, and on one, with the
+  /// library and with a transport.
   int onHosts(Ranks ranks, size_t sends, size_t receives,
               const Body &body) const {
+    int failed = 0;
+    for (bool isDirect : {false, true}) {
+      ranks.isDirect = isDirect;
+      failed += check(!inStreams(ranks, sends, receives, body),
+                      isDirect ? "by a transport" : "by the library");
+    }
+    return failed;
+  }
+  /// The same with what `ranks` say.
+  int inStreams(Ranks ranks, size_t sends, size_t receives,
+                const Body &body) const {
     int failed = 0;
     for (unsigned ofHost : {0u, (ranks.count + 1) / 2, ranks.count}) {
       ranks.ofHost = ofHost;

@@ -72,15 +72,20 @@ public:
     };
     made.errorText = [](void *, int) { return "the wire is cut"; };
     made.anyThread = hasThreads;
+    made.devices = devices;
+    adjust(made);
     return made;
   }
 
   int numTags = 32768;
   bool hasThreads = false;  ///< any thread may send and receive
   unsigned ranksOfHost = 0; ///< that share memory; 0: none do
+  uint64_t devices = 0;     ///< whose memory it takes; see scclTransport
+  /// Called with what a rank gets.
+  std::function<void(scclTransport &)> adjust = [](scclTransport &) {};
   /// Messages of programs that are taken before all others fail, or are never
   /// taken; -1: there are none such.
-  int failsAfter = -1, cutAfter = -1;
+  std::atomic<int> failsAfter = -1, cutAfter = -1;
   /// The rank whose messages are never taken then, and that takes none; -1: all
   /// but what ranks tell each other beside programs.
   int lostRank = -1;
@@ -167,6 +172,10 @@ private:
   /// Whether somebody sends what message `index` of `receiver` is to be.
   bool take(Rank &receiver, size_t index) {
     const Message &wanted = receiver.messages[index];
+    for (size_t i = 0; i < index; ++i)
+      if (const Message &other = receiver.messages[i];
+          !other.isSend && other.from == wanted.from && other.tag == wanted.tag)
+        return false;
     for (Rank *sender : members) {
       if (!sender || (wanted.from >= 0 && int(sender->end.rank) != wanted.from))
         continue;

@@ -77,9 +77,12 @@ Status HostStaging::mapWord(uint64_t *&word, uint64_t *&onDevice) {
   return status;
 }
 
-void HostStaging::abandon() {
+void HostStaging::abandon(bool onDevice) {
   for (HostMemory &memory : blocks)
     (void)memory.release();
+  for (std::unique_ptr<DeviceBuffer> &buffer : buffers)
+    if (onDevice)
+      (void)buffer.release();
 }
 
 //===----------------------------------------------------------------------===//

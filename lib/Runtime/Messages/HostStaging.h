@@ -65,9 +65,9 @@ public:
   /// and there. Lasts as long as the device.
   Status mapWord(uint64_t *&word, uint64_t *&onDevice);
 
-  /// Messages may still be under way in memory of the host: leaves it alone
-  /// from now on.
-  void abandon();
+  /// Messages may still be under way in memory of the host, and if `onDevice`
+  /// in that of `allocate`: leaves it alone from now on.
+  void abandon(bool onDevice);
 
 private:
   HostStaging(std::unique_ptr<Device> gpu, double timeoutSeconds)

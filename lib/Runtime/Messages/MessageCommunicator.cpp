@@ -60,8 +60,7 @@ Status MessageCommunicator::gatherByMessages() {
 Status MessageCommunicator::openStreams(scclDeviceKind kind) {
   if (!group->haveStreams())
     return {};
-  return StreamGroup::open(group->bootstrap, rank(), group->host(), kind,
-                           staging.get(), streams);
+  return StreamGroup::open(*group, engine, kind, staging.get(), streams);
 }
 
 /// Where the group is out of use, ends what is under way in streams: others may
@@ -88,7 +87,8 @@ MessageCommunicator::~MessageCommunicator() {
     for (void *block : blocks)
       std::free(block);
   } else if (staging) {
-    staging->abandon();
+    staging->abandon(streams && !streams->carrier().isInStream() &&
+                     engine.leavesMessages());
   }
   plans.clear();
 }
@@ -158,7 +158,7 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
   JoinedPlan::Flight flight;
   auto &messages = static_cast<MessagePlan &>(plan);
   Status status = plan.check(request, flight);
-  if (messages.isStreamed())
+  if (messages.isStreamed() && streams->carrier().isInStream())
     return status.ok() ? enqueue(messages, flight) : status;
   if (status.ok() && staging)
     status = attempt([&] { return staging->checkStream(request.stream); });
@@ -178,6 +178,7 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
   });
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
+  leaveStreams();
   group->leave();
   return status;
 }
@@ -201,7 +202,7 @@ Status MessageCommunicator::enqueue(MessagePlan &plan,
 
 Status MessageCommunicator::execute(MessagePlan &plan,
                                     JoinedPlan::Flight &flight) {
-  if (!staging || flight.request.count == 0)
+  if (!staging || plan.isStreamed() || flight.request.count == 0)
     return plan.execute(flight);
   auto exchange = [&](JoinedPlan::Flight &slice) {
     return plan.execute(slice);
@@ -227,7 +228,7 @@ void MessageCommunicator::failNow(const Status &why) {
 
 void MessageCommunicator::countFailure(const Status &why) {
   // Ranks that launch in streams compare nothing.
-  if (streams)
+  if (streams && streams->carrier().isInStream())
     return;
   if (queue)
     queue->awaitAll();
@@ -238,7 +239,7 @@ void MessageCommunicator::countFailure(const Status &why) {
 void MessageCommunicator::look() {
   Status status = engine.look();
   if (status.ok() && streams)
-    status = streams->poll();
+    status = streams->carrier().poll();
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
   leaveStreams();

@@ -365,6 +365,8 @@ Status MessageEngine::end(const scclCompletion &message) {
   unsigned at = message.request - sender.firstNumber();
   if (slicesLeft != 0)
     return endSlice(at, message);
+  if (roundLeft != 0)
+    return endOfRound(at, message);
   if (at >= needs.size()) {
     --marksUnderWay;
     at -= needs.size();

@@ -25,8 +25,11 @@
 
 #include "MessageProgram.h"
 #include "MessageSender.h"
+#include "RoundCarrier.h"
 
 #include "Runtime/TimeLimit.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace sccl {
 
@@ -68,6 +71,19 @@ public:
 
   /// Executes the call that the group has begun.
   Status run(const MessageLaunch &launch);
+
+  // The call that the group has begun, as rounds of messages between GPUs. The
+  // caller enqueues what comes between; `isDone` tells whether all of it is.
+  using IsDone = llvm::function_ref<Status(bool &done)>;
+  /// Begins it, with messages of `peers` alone, when what was enqueued before
+  /// is done; for that there is no limit of time.
+  Status beginRounds(llvm::ArrayRef<unsigned> peers, IsDone isDone);
+  /// Exchanges messages when what is enqueued is done. They go by the
+  /// transport, also within a host.
+  Status runRound(llvm::ArrayRef<RoundMessage> messages, IsDone isDone);
+  /// Returns when all is done.
+  Status endRounds(IsDone isDone);
+
   /// Messages of a call that has failed may still be under way, to and from
   /// memory of this rank.
   bool leavesMessages() const { return isUnderWay; }
@@ -114,8 +130,12 @@ private:
   Status endReceive(unsigned slot, unsigned row, uint64_t bytes);
   Status endMarked(unsigned slot, unsigned row, const scclCompletion &message);
   Status endSlice(unsigned at, const scclCompletion &message);
+  Status awaitDevice(IsDone isDone);
+  Status startRound();
+  Status endOfRound(unsigned at, const scclCompletion &message);
   Status badLength(unsigned peer, uint64_t bytes, uint64_t expected) const;
   void startLate(unsigned peer);
+  Status startSlices(llvm::ArrayRef<unsigned> peers);
   Status gatherSlice(const char *mine, char *all, size_t stride, size_t bytes);
   Status awaitMore();
   Status wait();
@@ -178,7 +198,11 @@ private:
     char data[sliceBytes];
   };
   std::unique_ptr<Slice[]> slices;
-  unsigned slicesLeft = 0; ///< under way; 0 unless ranks gather
+  unsigned slicesLeft = 0; ///< under way; 0 unless ranks gather or begin rounds
+  std::vector<unsigned> others;        ///< all ranks but this one
+  llvm::ArrayRef<unsigned> roundPeers; ///< of a call in rounds
+  llvm::ArrayRef<RoundMessage> round;  ///< the last one
+  unsigned roundLeft = 0;              ///< its messages under way
   Status gatherFailure;
   std::vector<scclCompletion> ended;
   uint64_t control[ControlLayout{1, 0, 1}.controlBytes() / 8] = {};

@@ -15,6 +15,9 @@ using namespace sccl;
 Status MessageEngine::prepare() {
   unsigned numRanks = group.numRanks();
   slices.reset(new Slice[numRanks + 1]);
+  for (unsigned peer = 0; peer < numRanks; ++peer)
+    if (peer != group.rank())
+      others.push_back(peer);
   ways.resize(numRanks);
   awaited.resize(numRanks);
   untaken.resize(numRanks);
@@ -39,23 +42,20 @@ Status MessageEngine::endSlice(unsigned at, const scclCompletion &message) {
   return group.poison();
 }
 
-/// Gathers at most `sliceBytes` bytes, which are `stride` apart in `all`.
-Status MessageEngine::gatherSlice(const char *mine, char *all, size_t stride,
-                                  size_t bytes) {
-  unsigned numRanks = group.numRanks(), rank = group.rank();
-  unsigned first = sender.firstNumber();
-  group.beginCall({CallHistory::gather, stride});
+/// Begins to exchange slices of the current call with `peers`.
+Status MessageEngine::startSlices(llvm::ArrayRef<unsigned> peers) {
+  unsigned numRanks = group.numRanks(), first = sender.firstNumber();
   slices[0].mark = group.call();
-  std::memcpy(slices[0].data, mine, bytes);
-  slices[1 + rank] = slices[0];
   limit.restart();
   hasMoved = true;
   hasTold = false;
-  slicesLeft = 2 * (numRanks - 1);
+  slicesLeft = 2 * peers.size();
+  std::fill(awaited.begin(), awaited.end(), 0);
+  std::fill(untaken.begin(), untaken.end(), 0);
   Status status = group.poison();
-  for (unsigned peer = 0; peer < numRanks; ++peer) {
-    awaited[peer] = untaken[peer] = peer != rank;
-    if (peer == rank || !status.ok())
+  for (unsigned peer : peers) {
+    awaited[peer] = untaken[peer] = 1;
+    if (!status.ok())
       continue;
     status = group.receive(first + numRanks + peer, &slices[1 + peer],
                            sizeof(Slice), peer, MessageGroup::gatherTag);
@@ -63,11 +63,21 @@ Status MessageEngine::gatherSlice(const char *mine, char *all, size_t stride,
       status = group.send(first + peer, &slices[0], sizeof(Slice), peer,
                           MessageGroup::gatherTag, /*asks=*/false);
   }
+  return status;
+}
+
+/// Gathers at most `sliceBytes` bytes, which are `stride` apart in `all`.
+Status MessageEngine::gatherSlice(const char *mine, char *all, size_t stride,
+                                  size_t bytes) {
+  group.beginCall({CallHistory::gather, stride});
+  std::memcpy(slices[0].data, mine, bytes);
+  std::memcpy(slices[1 + group.rank()].data, mine, bytes);
+  Status status = startSlices(others);
   isUnderWay = true;
   while (status.ok() && slicesLeft != 0)
     status = awaitMore();
   isUnderWay = !status.ok();
-  for (unsigned peer = 0; peer < numRanks && status.ok(); ++peer)
+  for (unsigned peer = 0; peer < group.numRanks() && status.ok(); ++peer)
     std::memcpy(all + peer * stride, slices[1 + peer].data, bytes);
   return status;
 }

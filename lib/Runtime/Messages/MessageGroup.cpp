@@ -235,7 +235,7 @@ Status MessageGroup::reserve(unsigned count, unsigned tags) {
 
 Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
                           unsigned peer, int tag, bool asks) {
-  if (sharesMemory(peer) && tag != gatherTag) {
+  if (sharesMemory(peer) && tag >= 0) {
     shared->send(number, data, bytes, peer, tag);
     return {};
   }
@@ -251,7 +251,7 @@ Status MessageGroup::send(unsigned number, const void *data, uint64_t bytes,
 
 Status MessageGroup::receive(unsigned number, void *data, uint64_t bytes,
                              unsigned peer, int tag) {
-  if (sharesMemory(peer) && tag != gatherTag) {
+  if (sharesMemory(peer) && tag >= 0) {
     shared->receive(number, data, bytes, peer, tag);
     return {};
   }

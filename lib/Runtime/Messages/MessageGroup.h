@@ -68,9 +68,14 @@ public:
   std::string nameOf(unsigned rank) const;
   /// Tags for the messages of programs.
   unsigned numTags() const { return transport.numTags - firstTag; }
+  /// The transport takes memory of a GPU of `kind`.
+  bool carries(scclDeviceKind kind) const {
+    return transport.devices >> kind & 1;
+  }
 
-  /// The tag of what all ranks gather, below those of programs.
-  static constexpr int gatherTag = -1;
+  /// The tags of what goes by the transport in any case, below those of
+  /// programs: of what all ranks gather, and of rounds.
+  static constexpr int gatherTag = -2, roundTag = -1;
   /// Makes room for `count` messages under way, with tags below `tags`; they
   /// have the numbers from 0 on. Fails if the transport has none.
   Status reserve(unsigned count, unsigned tags);
@@ -151,9 +156,8 @@ private:
     void setText(const std::string &words);
   };
   static_assert(sizeof(Control) == 512);
-  /// The tag of such messages, and of those that all ranks gather; programs
-  /// have the next ones.
-  static constexpr int controlTag = 0, firstTag = 2;
+  /// The tag of such messages, and of the first of programs.
+  static constexpr int controlTag = 0, firstTag = 3;
 
   Status prepare();
   Status listen();

@@ -192,8 +192,11 @@ Status MessagePlan::growScratch(uint64_t bytes) {
 }
 
 MessagePlan::~MessagePlan() {
-  if (engine.leavesMessages())
-    (void)scratch.release();
+  if (!engine.leavesMessages())
+    return;
+  (void)scratch.release();
+  if (stream)
+    stream->abandon();
 }
 
 const MessageProgram &
@@ -306,6 +309,8 @@ Status MessagePlan::execute(Flight &flight) {
     group.tellCall(table.peers(), "");
     return engine.look();
   }
+  if (stream)
+    return stream->launch(flight);
   MessageLaunch launch = {};
   launch.program = &table;
   launch.function = flight.function;

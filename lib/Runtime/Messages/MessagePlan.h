@@ -33,11 +33,11 @@ public:
   uint64_t ownBytes() const override {
     return scratchSize + (stream ? stream->ownBytes() : 0);
   }
-  /// Launches are enqueued, by `enqueue` in place of `execute`.
+  /// Messages go from GPU to GPU. Then buffers are there, else on the host.
   bool isStreamed() const { return stream != nullptr; }
+  /// Where messages are in streams, in place of `execute`: does not wait.
   Status enqueue(const Flight &flight) { return stream->launch(flight); }
-  /// Collective; see scclLaunch. Buffers are on the host. Nothing else may be
-  /// in flight.
+  /// Collective; see scclLaunch. Nothing else may be in flight.
   Status execute(Flight &flight);
 
   ~MessagePlan() override;

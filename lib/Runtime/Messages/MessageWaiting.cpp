@@ -73,6 +73,8 @@ void MessageEngine::tellOfCall(Clock::duration waited) {
     group.tellAllOfCall("");
   else if (launch)
     group.tellCall(launch->program->peers(), "");
+  else
+    group.tellCall(roundPeers, "");
 }
 
 /// Nothing was to be done.

@@ -61,8 +61,8 @@ Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
     return agreed;
   bool required = wish == Wish::Writes;
   if (!staging)
-    return required ? refuse("messages do not go by NCCL or RCCL, of which "
-                             "SCCL_TRANSPORT asks for one")
+    return required ? refuse("messages pass through memory of the hosts: see "
+                             "SCCL_TRANSPORT")
                     : Status();
   if (Status status = bootstrap.agree(Status(), all);
       wish == Wish::Messages || !status.ok())

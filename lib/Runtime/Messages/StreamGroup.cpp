@@ -7,7 +7,9 @@
 
 #include "StreamGroup.h"
 
+#include "DirectCarrier.h"
 #include "HostStaging.h"
+#include "NcclCarrier.h"
 #include "Wishes.h"
 
 #include <cstdlib>
@@ -24,15 +26,12 @@ struct Offer {
   uint64_t machine;
   char device[32]; ///< tells those of a machine apart
   Outcome outcome; ///< why this rank has no library
-};
-/// The rank that makes it says which communicator all join.
-struct Invitation {
-  NcclId id;
-  Outcome outcome;
+  Outcome direct;  ///< why its transport cannot carry what is on its GPU
 };
 } // namespace
 
-static const char *const wishNames[] = {"", "nccl", "rccl", "staging"};
+static const char *const wishNames[] = {"", "nccl", "rccl", "direct",
+                                        "staging"};
 static constexpr WishNames wishes{"SCCL_TRANSPORT", wishNames};
 
 StreamGroup::Wish StreamGroup::wish() { return wishes.read<Wish>(); }
@@ -49,7 +48,7 @@ static Status findLibrary(StreamGroup::Wish wish, scclDeviceKind kind,
   if (wish == Wish::Unknown)
     return invalid(std::string("SCCL_TRANSPORT is '") +
                    std::getenv("SCCL_TRANSPORT") +
-                   "', expected nccl, rccl or staging");
+                   "', expected nccl, rccl, direct or staging");
   if (!device)
     return {scclErrorUnsupported, "its buffers are in memory of the host"};
   if ((wish == Wish::Nccl && kind != scclDeviceCUDA) ||
@@ -85,6 +84,15 @@ static std::string findObstacle(const Gathered<Offer> &offers) {
   return "";
 }
 
+/// The same by transports. Ranks may have GPUs of several vendors, and share
+/// them.
+static std::string findDirectObstacle(const Gathered<Offer> &offers) {
+  for (unsigned rank = 0; rank < offers.size(); ++rank)
+    if (offers[rank].direct.code != scclSuccess)
+      return nameOf(rank) + ": " + offers[rank].direct.message;
+  return "";
+}
+
 /// What the ranks have asked for together. Fails on all if that is not one.
 static Status agreeOnWish(const Gathered<Offer> &offers,
                           StreamGroup::Wish &wish) {
@@ -96,16 +104,17 @@ static Status agreeOnWish(const Gathered<Offer> &offers,
       wish);
 }
 
-Status StreamGroup::open(const Bootstrap &bootstrap, unsigned rank, int host,
+Status StreamGroup::open(const MessageGroup &group, MessageEngine &engine,
                          scclDeviceKind kind, HostStaging *staging,
                          std::unique_ptr<StreamGroup> &result) {
   std::unique_ptr<StreamGroup> made;
   Device *device = staging ? &staging->device() : nullptr;
-  if (Status status = find(bootstrap, rank, kind, device, made); !status.ok())
+  if (Status status = find(group, engine, kind, device, made); !status.ok())
     return status;
   std::unique_ptr<NearRanks> near;
-  if (Status status = NearRanks::open(bootstrap, rank, host,
-                                      made ? staging : nullptr, near);
+  if (Status status =
+          NearRanks::open(group.bootstrap, group.rank(), group.host(),
+                          made ? staging : nullptr, near);
       !status.ok())
     return status;
   if (made)
@@ -114,116 +123,75 @@ Status StreamGroup::open(const Bootstrap &bootstrap, unsigned rank, int host,
   return {};
 }
 
-/// The library, and a communicator of it.
-Status StreamGroup::find(const Bootstrap &bootstrap, unsigned rank,
-                         scclDeviceKind kind, Device *device,
-                         std::unique_ptr<StreamGroup> &result) {
-  const NcclLibrary *library = nullptr;
+/// What this rank can offer, and the library if it has one.
+static Offer offerOf(const MessageGroup &group, scclDeviceKind kind,
+                     const Device *device, const NcclLibrary *&library) {
   Offer offer = {};
-  offer.wish = wish();
+  offer.wish = StreamGroup::wish();
   offer.kind = int32_t(kind);
-  Status status = attempt([&]() -> Status {
+  offer.outcome = Outcome(attempt([&]() -> Status {
     if (Status found = findLibrary(offer.wish, kind, device, library);
         !found.ok())
       return found;
     std::strncpy(offer.device, device->id().c_str(), sizeof(offer.device) - 1);
     offer.version = library->version;
     return machineId(offer.machine);
-  });
-  offer.outcome = Outcome(status);
-  Gathered<Offer> offers(bootstrap.size());
-  if (Status gathered = bootstrap.gather(offer, offers); !gathered.ok())
+  }));
+  offer.direct = Outcome(attempt([&]() -> Status {
+    if (!device)
+      return {scclErrorUnsupported, "its buffers are in memory of the host"};
+    if (!group.carries(kind))
+      return {scclErrorUnsupported,
+              "its transport does not say that it takes memory of its GPU"};
+    return {};
+  }));
+  return offer;
+}
+
+static Status refuse(StreamGroup::Wish wish, const std::string &obstacle) {
+  return {scclErrorUnsupported, "SCCL_TRANSPORT is " +
+                                    std::string(wishNames[unsigned(wish)]) +
+                                    ", and cannot be used: " + obstacle};
+}
+
+/// Who carries messages: the library before the transport.
+Status StreamGroup::find(const MessageGroup &group, MessageEngine &engine,
+                         scclDeviceKind kind, Device *device,
+                         std::unique_ptr<StreamGroup> &result) {
+  const NcclLibrary *library = nullptr;
+  Gathered<Offer> offers(group.numRanks());
+  if (Status gathered =
+          group.bootstrap.gather(offerOf(group, kind, device, library), offers);
+      !gathered.ok())
     return gathered;
   Wish wish = Wish::None;
   if (Status agreed = agreeOnWish(offers, wish); !agreed.ok())
     return agreed;
   bool required = wish == Wish::Nccl || wish == Wish::Rccl;
-  if (wish == Wish::Staging)
-    return {};
-  if (std::string obstacle = findObstacle(offers); !obstacle.empty())
-    return required ? Status(scclErrorUnsupported,
-                             "SCCL_TRANSPORT is " +
-                                 std::string(wishNames[unsigned(wish)]) +
-                                 ", and cannot be used: " + obstacle)
-                    : Status();
-  std::unique_ptr<StreamGroup> made(
-      new StreamGroup(*library, *device, required));
-  status = made->join(bootstrap, rank);
-  if (status.ok())
-    result = std::move(made);
-  return required ? status : Status();
-}
-
-Status StreamGroup::join(const Bootstrap &bootstrap, unsigned rank) {
-  Invitation own = {};
-  if (rank == 0)
-    own.outcome = Outcome(attempt([&] {
-      return library.check("ncclGetUniqueId", library.getUniqueId(&own.id),
-                           nullptr);
-    }));
-  Gathered<Invitation> all(bootstrap.size());
-  if (Status status = bootstrap.gather(own, all); !status.ok())
-    return status;
-  if (Status status = bootstrap.agree(Status(), all); !status.ok())
-    return status;
-  return bootstrap.agree(attempt([&] {
-    return theDevice.withStream(nullptr, [&](void *) {
-      return library.check(
-          "ncclCommInitRank",
-          library.initRank(&comm, int(bootstrap.size()), all[0].id, int(rank)),
-          nullptr);
-    });
-  }));
-}
-
-StreamGroup::~StreamGroup() {
-  if (comm && !isAborted.exchange(true))
-    (void)library.destroy(comm);
+  std::unique_ptr<RoundCarrier> carrier;
+  if (required || wish == Wish::None) {
+    std::string obstacle = findObstacle(offers);
+    Status status = obstacle.empty()
+                        ? NcclCarrier::open(group.bootstrap, group.rank(),
+                                            *library, *device, carrier)
+                        : refuse(wish, obstacle);
+    if (required && !status.ok())
+      return status;
+  }
+  if (!carrier && !required && wish != Wish::Staging) {
+    std::string obstacle = findDirectObstacle(offers);
+    if (!obstacle.empty())
+      return wish == Wish::Direct ? refuse(wish, obstacle) : Status();
+    carrier = std::make_unique<DirectCarrier>(engine, *device);
+  }
+  if (carrier)
+    result.reset(
+        new StreamGroup(std::move(carrier), *device, wish != Wish::None));
+  return {};
 }
 
 void StreamGroup::abort() {
   if (theNear)
     theNear->abort();
-  if (comm && !isAborted.exchange(true))
-    (void)library.abort(comm);
-}
-
-/// Another thread may abort meanwhile.
-Status StreamGroup::checkUse() const {
-  return isAborted ? Status(scclErrorAborted, "the communicator was aborted")
-                   : Status();
-}
-
-Status StreamGroup::begin() const {
-  Status status = checkUse();
-  return status.ok() ? check("ncclGroupStart", library.groupStart()) : status;
-}
-
-Status StreamGroup::send(const void *from, uint64_t bytes, unsigned peer,
-                         void *driverStream) const {
-  if (Status status = checkUse(); !status.ok())
-    return status;
-  return check("ncclSend", library.send(from, bytes, /*type=*/0, int(peer),
-                                        comm, driverStream));
-}
-
-Status StreamGroup::receive(void *to, uint64_t bytes, unsigned peer,
-                            void *driverStream) const {
-  if (Status status = checkUse(); !status.ok())
-    return status;
-  return check("ncclRecv", library.receive(to, bytes, /*type=*/0, int(peer),
-                                           comm, driverStream));
-}
-
-Status StreamGroup::end() const {
-  return check("ncclGroupEnd", library.groupEnd());
-}
-
-Status StreamGroup::poll() const {
-  if (isAborted)
-    return {};
-  int code = 0;
-  Status status =
-      check("ncclCommGetAsyncError", library.asyncError(comm, &code));
-  return status.ok() ? check("a message in a stream", code) : status;
+  theCarrier->abort();
 }

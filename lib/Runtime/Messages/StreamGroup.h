@@ -5,88 +5,72 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where all ranks have a GPU, and NCCL or RCCL serves it, messages go by that
-// library, in the order of the caller's streams. All ranks do or none does;
-// SCCL_TRANSPORT is nccl, rccl or staging if there is to be no other way.
+// Where all ranks have a GPU, messages go from GPU to GPU, round by round, and
+// the plan's kernels add up. NCCL or RCCL carries them, in the order of the
+// caller's streams, or else the transport, if it takes memory of GPUs. All
+// ranks have one way; SCCL_TRANSPORT is nccl, rccl, direct or staging if there
+// is to be no other.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_STREAMGROUP_H
 #define SCCL_LIB_RUNTIME_MESSAGES_STREAMGROUP_H
 
-#include "NcclLibrary.h"
 #include "NearRanks.h"
+#include "RoundCarrier.h"
 
 #include "Runtime/Bootstrap.h"
 #include "Runtime/Devices/Device.h"
 
-#include <atomic>
 #include <memory>
 
 namespace sccl {
 
-/// A communicator of the library, of one rank.
+class MessageEngine;
+class MessageGroup;
+
+/// The GPUs of a group of ranks, as one of them sees it.
 class StreamGroup {
 public:
   /// What SCCL_TRANSPORT asks for.
-  enum class Wish : uint32_t { None, Nccl, Rccl, Staging, Unknown };
+  enum class Wish : uint32_t { None, Nccl, Rccl, Direct, Staging, Unknown };
   static Wish wish();
   /// True if the ranks have to find out together which way to take, if this one
   /// has a device of `kind`.
   static bool isOfInterest(scclDeviceKind kind);
 
-  /// Collective, if it is of interest to some rank. `host` is that of the
-  /// transport, and `staging` is null on a rank without a GPU. Without a way
-  /// that all ranks can go `result` is null; that is an error if some rank has
-  /// asked for one by name.
-  static Status open(const Bootstrap &bootstrap, unsigned rank, int host,
+  /// Collective, if it is of interest to some rank. `engine` sends by the
+  /// transport of `group`, and `staging` is null on a rank without a GPU.
+  /// Without a way that all ranks can go `result` is null; that is an error if
+  /// some rank has asked for one by name.
+  static Status open(const MessageGroup &group, MessageEngine &engine,
                      scclDeviceKind kind, HostStaging *staging,
                      std::unique_ptr<StreamGroup> &result);
-  /// Lets go of messages that are under way if it was aborted.
-  ~StreamGroup();
-  StreamGroup(const StreamGroup &) = delete;
 
   /// Some rank has asked for it by name.
   bool isRequired() const {
     return required || (theNear && theNear->isRequired());
   }
-  /// Null if messages within hosts are none but those of the library.
+  /// Null if all messages within hosts are the carrier's.
   const NearRanks *near() const { return theNear.get(); }
   Device &device() const { return theDevice; }
+  RoundCarrier &carrier() const { return *theCarrier; }
 
-  // Messages between `begin` and `end` go together, as one thing in a stream.
-  // Those that one rank sends to another arrive in the order in which both name
-  // them. After an error `end` is due all the same.
-  Status begin() const;
-  Status send(const void *from, uint64_t bytes, unsigned peer,
-              void *driverStream) const;
-  Status receive(void *to, uint64_t bytes, unsigned peer,
-                 void *driverStream) const;
-  Status end() const;
-
-  /// What has gone wrong in a stream, if anything has.
-  Status poll() const;
   /// Ends what is under way in streams. Thread-safe.
   void abort();
 
 private:
-  StreamGroup(const NcclLibrary &library, Device &device, bool required)
-      : library(library), theDevice(device), required(required) {}
-  static Status find(const Bootstrap &bootstrap, unsigned rank,
+  StreamGroup(std::unique_ptr<RoundCarrier> carrier, Device &device,
+              bool required)
+      : theDevice(device), required(required), theCarrier(std::move(carrier)) {}
+  static Status find(const MessageGroup &group, MessageEngine &engine,
                      scclDeviceKind kind, Device *device,
                      std::unique_ptr<StreamGroup> &result);
-  Status join(const Bootstrap &bootstrap, unsigned rank);
-  Status check(const char *name, int code) const {
-    return library.check(name, code, comm);
-  }
-  Status checkUse() const;
 
-  const NcclLibrary &library;
   Device &theDevice;
   const bool required;
-  void *comm = nullptr;
+  std::unique_ptr<RoundCarrier> theCarrier;
   std::unique_ptr<NearRanks> theNear;
-  std::atomic<bool> isAborted = false;
 };
 
 } // namespace sccl

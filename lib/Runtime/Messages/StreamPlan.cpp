@@ -19,6 +19,8 @@ static constexpr unsigned mostBlocks = 32;
 /// Pieces begin at these bytes of a segment, which no element crosses.
 static constexpr uint64_t pieceAlignment = 64;
 static constexpr uint64_t tableAlignment = 256;
+/// MPI counts the bytes of a message in an int.
+static constexpr uint64_t mostOfMessage = 1 << 30;
 
 Status StreamPlan::load(const LoadedPlan &plan, unsigned rank, unsigned number,
                         const std::vector<MessageProgram> &tables,
@@ -60,11 +62,12 @@ Status StreamPlan::addRounds() {
       if (table.rounds().size() != table.rows().size())
         return {scclErrorUnsupported,
                 "the plan was compiled before messages had rounds, in which "
-                "NCCL and RCCL take them; compile it again"};
+                "those of GPUs go; compile it again"};
       RoundProgram &made = rounds[*kernel->rankTables];
       if (!made.rounds.empty())
         continue;
       made = RoundProgram::make(table, theNeeds.blocks, isNear);
+      posted.reserve(made.messages.size());
       NearProgram::Needs near = NearProgram::needs(table, nearRanks());
       theNeeds.epochs += near.epochs;
       theNeeds.landingSegments = std::max<uint32_t>(
@@ -283,9 +286,13 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   piece.stream = request.stream;
   piece.distance = flight.segmentBytes;
   Device &device = group.device();
+  RoundCarrier &carrier = group.carrier();
   if (Status status = device.begin(request.stream); !status.ok())
     return status;
-  uint64_t most = pieces[program - programs.begin()];
+  if (Status status = carrier.begin(piece.messages->peers(), request.stream);
+      !status.ok())
+    return status;
+  uint64_t most = std::min(pieces[program - programs.begin()], mostOfMessage);
   for (; piece.at < flight.segmentBytes; piece.at += piece.bytes) {
     piece.bytes = std::min(most, flight.segmentBytes - piece.at);
     bool isStaged = flight.isInPlace && !program->info->inPlace;
@@ -297,6 +304,8 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
     if (!status.ok())
       return status;
   }
+  if (Status status = carrier.end(request.stream); !status.ok())
+    return status;
   return device.end(request.stream);
 }
 
@@ -441,31 +450,21 @@ Status StreamPlan::writeNear(const Piece &piece, size_t round) {
   return group.device().launch(*nearFunction, arguments, piece.stream);
 }
 
-/// The messages of a round are one group: see MessageTable.h for why groups do
-/// not wait for each other forever.
 Status StreamPlan::exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows) {
-  if (rows.empty())
-    return {};
-  return group.device().withStream(piece.stream, [&](void *stream) {
-    if (Status status = group.begin(); !status.ok())
-      return status;
-    Status status;
-    for (uint32_t row : rows)
-      if (status.ok())
-        status = post(piece, piece.messages->rows()[row], stream);
-    Status ended = group.end();
-    return status.ok() ? ended : status;
-  });
+  posted.clear();
+  for (uint32_t row : rows)
+    addMessage(piece, piece.messages->rows()[row]);
+  return posted.empty() ? Status()
+                        : group.carrier().exchange(posted, piece.stream);
 }
 
-Status StreamPlan::post(const Piece &piece, const MessageRow &row,
-                        void *stream) {
+void StreamPlan::addMessage(const Piece &piece, const MessageRow &row) {
   unsigned chunks = piece.program->chunksPerSegment;
   uint64_t stride = chunkStride(piece.bytes, chunks);
   uint64_t begin = row.position * stride;
   uint64_t end = std::min(begin + row.count * stride, piece.bytes);
   if (end <= begin)
-    return {};
+    return;
   bool sends = row.kind == MessageRow::Send;
   const MessageSlot &place = sends ? row.src : row.dst;
   auto buffer = BufferField(place.buffer);
@@ -474,6 +473,5 @@ Status StreamPlan::post(const Piece &piece, const MessageRow &row,
                                                : scratch();
   char *at = from + slotOffset(buffer, place.slot, chunks, piece.bytes,
                                piece.distance);
-  return sends ? group.send(at, end - begin, row.peer, stream)
-               : group.receive(at, end - begin, row.peer, stream);
+  posted.push_back({at, end - begin, row.peer, sends});
 }

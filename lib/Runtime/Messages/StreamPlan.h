@@ -56,6 +56,8 @@ public:
   Status launch(const JoinedPlan::Flight &flight);
   /// Of the GPU.
   uint64_t ownBytes() const;
+  /// Messages may still be under way: leaves their memory alone.
+  void abandon() { (void)memory.release(); }
 
 private:
   /// What a launch works on.
@@ -105,7 +107,7 @@ private:
                      llvm::ArrayRef<uint32_t> messages);
   Status writeNear(const Piece &piece, size_t round);
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
-  Status post(const Piece &piece, const MessageRow &row, void *stream);
+  void addMessage(const Piece &piece, const MessageRow &row);
 
   const plan::Manifest &manifest;
   const unsigned rank;
@@ -114,6 +116,7 @@ private:
   std::vector<LoadedProgram> programs;
   std::vector<RoundProgram> rounds; ///< by set
   std::vector<uint64_t> pieces;     ///< by program: bytes of the largest
+  std::vector<RoundMessage> posted; ///< of the last round
   StreamNeeds theNeeds;
   /// Control memory, a word that stays 0, addresses of peers, and tables.
   std::unique_ptr<DeviceBuffer> constants;
