@@ -351,10 +351,24 @@ sccl::timesOf(mlir::MLIRContext &context, const Fabric &whole,
   Adviser adviser(context, fabric, ways, limits, deadline, advice);
   if (std::optional<Error> error = adviser.run())
     return *error;
-  if (fabric.messages)
-    if (std::optional<Error> error = adviser.tryMessages())
-      return *error;
   for (SizeAdvice &size : advice.sizes)
     size.microseconds += whole.timing.launchTime;
+  return std::move(advice.sizes);
+}
+
+Result<std::vector<SizeAdvice>>
+sccl::timesByMessages(mlir::MLIRContext &context, const Fabric &whole,
+                      Advice advice, const LoweringWay &way,
+                      const SearchLimits &limits) {
+  const Fabric fabric = withoutLaunch(whole);
+  const std::vector<LoweringWay> ways{way};
+  const size_t numSizes = advice.sizes.size();
+  Deadline deadline(limits);
+  Adviser adviser(context, fabric, ways, limits, deadline, advice);
+  if (std::optional<Error> error = adviser.tryMessages())
+    return *error;
+  if (advice.sizes.size() < numSizes)
+    return Error{"messages: " + advice.stopped};
+  addLaunch(whole.timing.launchTime, advice.sizes);
   return std::move(advice.sizes);
 }

@@ -96,6 +96,7 @@ private:
   }
   bool mayTakeLess(const Candidate &candidate) const;
   Result<std::vector<double>> tryInNetwork(const Variant &variant);
+  bool isRepeated(size_t number) const;
   Result<std::vector<double>> tryMessages(const Variant &variant);
   using TryVariant =
       llvm::function_ref<Result<std::vector<double>>(const Variant &)>;

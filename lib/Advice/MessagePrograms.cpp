@@ -11,6 +11,7 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Pipelines/Pipelines.h"
 
+#include <algorithm>
 #include <limits>
 
 using namespace sccl;
@@ -52,6 +53,16 @@ Result<std::vector<double>> Adviser::tryMessages(const Variant &variant) {
   return times;
 }
 
+/// True if an earlier candidate has the same schedule, in other pieces.
+bool Adviser::isRepeated(size_t number) const {
+  const auto &candidates = advice.candidates;
+  return std::any_of(candidates.begin(), candidates.begin() + number,
+                     [&](const Candidate &other) {
+                       return other.implementation.schedule ==
+                              candidates[number].implementation.schedule;
+                     });
+}
+
 /// In pieces a step apart: each begins a round after the one before.
 std::optional<Error> Adviser::tryMessages() {
   constexpr PieceOrder order{.distance = 1};
@@ -60,7 +71,7 @@ std::optional<Error> Adviser::tryMessages() {
     size.way.clear();
   }
   for (size_t number = 0; number < numCandidates; ++number)
-    if (mayTakeLess(advice.candidates[number]))
+    if (!isRepeated(number) && mayTakeLess(advice.candidates[number]))
       if (std::optional<Error> error =
               tryInPieces({number, 1, order, 0}, [&](const Variant &variant) {
                 return tryMessages(variant);
@@ -68,6 +79,7 @@ std::optional<Error> Adviser::tryMessages() {
         return error;
   if (deadline.isOver())
     advice.stopped = deadline.reason();
-  dropEstimated();
+  std::erase_if(advice.sizes,
+                [](const SizeAdvice &size) { return !size.isSimulated(); });
   return std::nullopt;
 }

@@ -19,6 +19,7 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
 from typing import Callable, List, Tuple
 
@@ -89,9 +90,44 @@ def _gpus() -> Finding:
     return "--", "GPU driver", "neither libcuda.so.1 nor libamdhip64.so"
 
 
+#: What each MPI says of itself, and where that tells that it takes memory of GPUs.
+_MPI = {
+    "openmpi": (("ompi_info", "--parsable", "--all"), "mpi_built_with_cuda_support:value:true"),
+    "mpich": (("mpichversion",), "--with-cuda"),
+}
+
+
+def _takes_gpus(name: str) -> bool:
+    command, sign = _MPI[name]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=10)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return False
+    return sign in told.stdout
+
+
 def _mpi() -> Finding:
-    found = [name for name in ("openmpi", "mpich") if shutil.which(f"mpirun.{name}")]
+    found = [
+        name + (" with CUDA" if _takes_gpus(name) else "")
+        for name in _MPI
+        if shutil.which(f"mpirun.{name}")
+    ]
     return ("OK" if found else "--"), "MPI", ", ".join(found) or "no mpirun"
+
+
+def _nccl() -> Finding:
+    asked = os.environ.get("SCCL_NCCL_LIBRARY")
+    names = [asked] if asked else ["libnccl.so.2", "librccl.so.1"]
+    for name in names:
+        try:
+            version = ctypes.c_int()
+            if ctypes.CDLL(name).ncclGetVersion(ctypes.byref(version)) == 0:
+                major, rest = divmod(version.value, 10000)
+                text = f"{name} {major}.{rest // 100}.{rest % 100}"
+                return "OK", "NCCL", f"{text} sends between GPUs of several hosts"
+        except (OSError, AttributeError):
+            continue
+    return "--", "NCCL", f"no {' or '.join(names)}: GPUs of several hosts need MPI"
 
 
 def _plans() -> Finding:
@@ -136,6 +172,7 @@ CHECKS: List[Tuple[str, Callable[[], Finding]]] = [
     ("torch", _torch),
     ("GPU driver", _gpus),
     ("MPI", _mpi),
+    ("NCCL", _nccl),
 ]
 
 

@@ -15,6 +15,7 @@
 #include "MachineFlags.h"
 #include "Output.h"
 #include "PlanBaselines.h"
+#include "PlanEngines.h"
 #include "PlanFabric.h"
 #include "PlanFiles.h"
 #include "Progress.h"
@@ -289,6 +290,8 @@ static void print(const NamedFabric &named, const CollectiveFamily &family,
           << elementType(report.lowering.element).name << '\n';
   if (std::string sentence = report.sumSentence(); !sentence.empty())
     out() << "  " << sentence << '\n';
+  for (const std::string &line : engineNotes(named, report.baselines))
+    out() << "  " << line << '\n';
   report.printTable();
   const Advice &advice = report.advice;
   out() << "frontier "
@@ -335,23 +338,32 @@ static std::vector<LoweringWay> waysToTry() {
   return ways;
 }
 
-/// Prints an error and returns nothing if one cannot be simulated.
+static std::vector<uint64_t> sizesOf(const Advice &advice) {
+  std::vector<uint64_t> sizes;
+  for (const SizeAdvice &size : advice.sizes)
+    sizes.push_back(size.bytes);
+  return sizes;
+}
+
+/// What to compare with: baselines, and other engines. Prints an error and
+/// returns nothing if one cannot be simulated.
 static std::optional<std::vector<Baseline>>
-simulateBaselines(mlir::MLIRContext &context, const NamedFabric &named,
-                  const NamedBaselines &schedules,
-                  const std::vector<uint64_t> &sizes,
-                  const SearchLimits &limits) {
-  std::vector<Baseline> baselines;
-  for (const auto &[name, implementation] : schedules) {
-    Result<std::vector<SizeAdvice>> times = timesOf(
-        context, named.fabric, implementation, sizes, waysToTry(), limits);
-    if (!times) {
-      fail("baseline '" + name + "': " + times.error());
-      return std::nullopt;
-    }
-    baselines.push_back({name, std::move(*times)});
+timesToCompare(mlir::MLIRContext &context, const NamedFabric &named,
+               const NamedBaselines &schedules, const Advice &advice,
+               const SearchLimits &limits) {
+  const std::vector<LoweringWay> ways = waysToTry();
+  std::optional<std::vector<Baseline>> all = simulateBaselines(
+      context, named.fabric, schedules, sizesOf(advice), ways, limits);
+  if (!all)
+    return std::nullopt;
+  Result<std::vector<Baseline>> engines =
+      engineTimes(context, named, advice, ways.front(), limits);
+  if (!engines) {
+    fail(engines.error());
+    return std::nullopt;
   }
-  return baselines;
+  llvm::append_range(*all, *engines);
+  return all;
 }
 
 /// The largest C asked for. Searches grow with the chunks of all ranks that
@@ -398,21 +410,6 @@ adviseFor(Adviser adviser, mlir::MLIRContext &context, const NamedFabric &named,
   return std::nullopt;
 }
 
-static std::vector<uint64_t> sizesOf(const Advice &advice) {
-  std::vector<uint64_t> sizes;
-  for (const SizeAdvice &size : advice.sizes)
-    sizes.push_back(size.bytes);
-  return sizes;
-}
-
-/// The intact machine has all links that are left: whatever was found for
-/// these, it is no slower.
-static void limitBy(const Advice &left, Advice &intact) {
-  for (size_t i = 0; i < intact.sizes.size(); ++i)
-    intact.sizes[i].microseconds =
-        std::min(intact.sizes[i].microseconds, left.sizes[i].microseconds);
-}
-
 /// Plans for the last of `fabrics`, and for the same sizes for the first, which
 /// is there to compare with.
 static int planFor(const std::vector<NamedFabric> &fabrics,
@@ -454,8 +451,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
       limitBy(*advice, *intact);
   }
   std::optional<std::vector<Baseline>> baselines =
-      simulateBaselines(context, named, *schedules, sizes,
-                        {options.timeoutSeconds, 0, interrupt.flag()});
+      timesToCompare(context, named, *schedules, *advice,
+                     {options.timeoutSeconds, 0, interrupt.flag()});
   if (!baselines)
     return BadInput;
   bool hasIntact = intact && !intact->candidates.empty();

@@ -133,3 +133,21 @@ driver::makeBaselines(const Topology &topology, const RankGroups &boxes,
     return readBaselines(topology, family);
   return findBaselines(topology, boxes, family);
 }
+
+std::optional<std::vector<Baseline>> driver::simulateBaselines(
+    mlir::MLIRContext &context, Fabric fabric, const NamedBaselines &schedules,
+    const std::vector<uint64_t> &sizes, const std::vector<LoweringWay> &ways,
+    const SearchLimits &limits) {
+  fabric.messages.reset();
+  std::vector<Baseline> baselines;
+  for (const auto &[name, implementation] : schedules) {
+    Result<std::vector<SizeAdvice>> times =
+        timesOf(context, fabric, implementation, sizes, ways, limits);
+    if (!times) {
+      fail("baseline '" + name + "': " + times.error());
+      return std::nullopt;
+    }
+    baselines.push_back({name, std::move(*times)});
+  }
+  return baselines;
+}

@@ -8,6 +8,9 @@
 #ifndef SCCL_TOOLS_SCCL_PLANBASELINES_H
 #define SCCL_TOOLS_SCCL_PLANBASELINES_H
 
+#include "AdviceReport.h"
+
+#include "sccl/Advice/Advice.h"
 #include "sccl/Model/Baselines.h"
 #include "sccl/Model/CollectiveFamily.h"
 #include "sccl/Model/RankGroups.h"
@@ -28,6 +31,13 @@ using NamedBaselines = std::vector<std::pair<std::string, Implementation>>;
 std::optional<NamedBaselines> makeBaselines(const Topology &topology,
                                             const RankGroups &boxes,
                                             const CollectiveFamily &family);
+
+/// What those of `schedules` take whose ranks write to each other, for each of
+/// `sizes`. Prints an error and returns nothing if one cannot be simulated.
+std::optional<std::vector<Baseline>> simulateBaselines(
+    mlir::MLIRContext &context, Fabric fabric, const NamedBaselines &schedules,
+    const std::vector<uint64_t> &sizes, const std::vector<LoweringWay> &ways,
+    const SearchLimits &limits);
 
 } // namespace sccl::driver
 

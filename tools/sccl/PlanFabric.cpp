@@ -7,6 +7,7 @@
 
 #include "PlanFabric.h"
 
+#include "sccl/Advice/Advice.h"
 #include "sccl/Advice/MessageTraffic.h"
 
 #include "sccl/Machine/Derivation.h"
@@ -69,6 +70,12 @@ std::string driver::comparisonText(const NamedFabric &left,
   return llvm::formatv("intact: the same {0} GPUs of {1}, of which the others "
                        "only pass chunks on",
                        left.gpus.size(), intact.gpus.size());
+}
+
+void driver::limitBy(const Advice &left, Advice &intact) {
+  for (size_t i = 0; i < intact.sizes.size(); ++i)
+    intact.sizes[i].microseconds =
+        std::min(intact.sizes[i].microseconds, left.sizes[i].microseconds);
 }
 
 void driver::takeMessages(NamedFabric &named) {

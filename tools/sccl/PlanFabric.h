@@ -12,6 +12,10 @@
 #include "sccl/Machine/Machine.h"
 #include "sccl/Model/CollectiveFamily.h"
 
+namespace sccl {
+struct Advice;
+} // namespace sccl
+
 namespace sccl::driver {
 
 /// A fabric, and what to say of it.
@@ -42,6 +46,10 @@ std::string kindsOf(const Machine &machine);
 /// True if `intact` has a topology. Else says why nothing is compared with it:
 /// a GPU that it does not reach may be what is left out.
 bool canCompareWith(const Machine &intact);
+
+/// The intact machine has all links that are left: whatever was found for
+/// these, it is no slower.
+void limitBy(const Advice &left, Advice &intact);
 
 /// What the columns of the intact machine are of, if some GPUs are lost.
 std::string comparisonText(const NamedFabric &left, const NamedFabric &intact,

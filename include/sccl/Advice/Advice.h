@@ -135,6 +135,13 @@ Result<Advice> adviseByDrafts(mlir::MLIRContext &context, const Fabric &fabric,
                               const FrontierOptions &options,
                               const std::vector<LoweringWay> &ways);
 
+/// What the schedules of `advice` take for its sizes if GPUs exchange messages,
+/// as `fabric` says; candidates are those of the result alone. Fails where
+/// `advise` does, or if `limits` are used up before.
+Result<std::vector<SizeAdvice>>
+timesByMessages(mlir::MLIRContext &context, const Fabric &fabric, Advice advice,
+                const LoweringWay &way, const SearchLimits &limits);
+
 /// What one implementation takes for each of `sizes`, in the number of pieces
 /// and the way of lowering that are fastest: for what others would run, to
 /// compare with; in any order of summation if ranks cannot have the same.
