@@ -10,12 +10,14 @@
 # and mpich (the tools are built with it, and mpicc.NAME and mpirun.NAME are in PATH),
 # tsan (sccl-execute is built), dot, pkg-config, chromium, mkdocs and groff (in PATH),
 # clang-format (14 is in PATH), pip, numpy and torch (some Python has it), clang (of
-# LLVM's version), no-gpu (neither a GPU nor a driver for one).
+# LLVM's version), nccl-headers (of 2.28, with nvcc, below NCCL_HOME or beside nvcc), no-gpu
+# (neither a GPU nor a driver for one).
 #
 # ===------------------------------------------------------------------------===
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,6 +68,29 @@ if find("clang++-22") or os.path.exists(os.path.join(config.llvm_tools_dir, "cla
     config.available_features.add("clang")
 if find("sccl-execute"):
     config.available_features.add("tsan")
+
+
+def nccl_include():
+    """The folder with headers of NCCL 2.28 from 2.28.7 on: that of NCCL_HOME, or beside nvcc."""
+    nvcc = find("nvcc")
+    if not nvcc or not find("nvlink"):
+        return None
+    homes = [os.environ.get("NCCL_HOME"), os.path.join(os.path.dirname(nvcc), os.pardir)]
+    for home in filter(None, homes):
+        include = os.path.join(os.path.realpath(home), "include")
+        try:
+            with open(os.path.join(include, "nccl.h")) as header:
+                code = re.search(r"#define NCCL_VERSION_CODE (\d+)", header.read())
+        except OSError:
+            continue
+        if code and 22807 <= int(code.group(1)) < 22900:
+            return include
+    return None
+
+
+if nccl_include():
+    config.available_features.add("nccl-headers")
+    config.substitutions.append(("%nccl_include", nccl_include()))
 
 for tool in ["dot", "pkg-config", "chromium", "mkdocs", "groff"]:
     if find(tool):

@@ -6,10 +6,11 @@
 //===----------------------------------------------------------------------===//
 //
 // What `sccl compile --target=nccl-device` makes, linked with libnccl_device.bc
-// and compiled to PTX or a cubin, runs on a communicator of NCCL 2.29 or newer.
-// This file and sccl-nccl.cpp are source to build with the program that uses
-// them, against the headers of the NCCL whose bitcode the kernels have.
-// docs/NcclDevice.md says how. No GPU has run it so far.
+// or with sccl-nccl-device.cu, and compiled to PTX or a cubin, runs on a
+// communicator of NCCL 2.28.7 or newer. This file and sccl-nccl.cpp are source
+// to build with the program that uses them, against the headers of the NCCL
+// whose bitcode the kernels have. docs/NcclDevice.md says how. No GPU has run
+// it so far.
 //
 //===----------------------------------------------------------------------===//
 
