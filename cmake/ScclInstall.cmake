@@ -1,7 +1,8 @@
 # What `cmake --install` installs, by component:
 #   libsccl   the libraries that programs run plans with. They need nothing else.
 #   dev       their headers, CMake package and pkg-config files
-#   sccl      the driver, what starts ranks with MPI, documents and examples
+#   sccl      the driver, what starts ranks with MPI or reaches other hosts by
+#             UCX, documents and examples
 #   python    the Python package, for Debian's Python
 #   compiler  sccl-opt, sccl-translate and sccl-lsp-server; libraries, headers and
 #             .td files, to build passes and tools against
@@ -79,6 +80,14 @@ foreach(mpi IN LISTS SCCL_MPIS)
   install(TARGETS sccl-bench-${mpi} DESTINATION ${CMAKE_INSTALL_BINDIR}
     COMPONENT sccl)
 endforeach()
+
+# What libsccl loads beside itself.
+if(TARGET sccl-ucx)
+  add_dependencies(sccl-product sccl-ucx)
+  set_target_properties(sccl-ucx PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(TARGETS sccl-ucx LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT sccl NAMELINK_SKIP)
+endif()
 
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE

@@ -115,6 +115,8 @@ for mpi in ["openmpi", "mpich"]:
     bridge = os.path.join(config.sccl_binary_dir, "lib", f"libsccl-{mpi}.so")
     if os.path.exists(bridge) and find(f"mpicc.{mpi}") and find(f"mpirun.{mpi}"):
         config.available_features.add(mpi)
+if os.path.exists(os.path.join(config.sccl_binary_dir, "lib", "libsccl-ucx.so")):
+    config.available_features.add("ucx")
 # Open MPI wants to be asked before it runs as root, as in a container, or with more
 # ranks than cores.
 config.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"

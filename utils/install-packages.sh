@@ -15,6 +15,8 @@ packages=(
   libpugixml-dev libjsoncpp-dev libprotozero-dev libhwloc-dev
   # optional: ranks that mpirun starts, and what libsccl is compared with
   pkg-config openmpi-bin libopenmpi-dev mpich libmpich-dev
+  # optional: ranks on several hosts without MPI
+  libucx-dev
   # optional: kernels that call NCCL's device functions run in tests
   clang-22
   # packages of a release
