@@ -247,19 +247,19 @@ SCCL_API scclResult scclPlanDestroy(scclPlan plan);
 SCCL_API scclResult scclPlanGetInfo(scclPlan plan, scclPlanInfo *info);
 
 /**
- * Collective. Joins `numRanks` ranks as number `rank`. Fails on every rank if
- * it fails on one, also for its arguments, if versions differ, or if a rank is
- * taken twice. `allGather` and `context` must stay valid until the communicator
- * is destroyed. A null `config` is SCCL_CONFIG_INITIALIZER.
+ * Collective. Joins `numRanks` ranks as number `rank`; several hosts need
+ * libsccl-ucx. Fails on every rank if it does on one, also for its arguments,
+ * if versions differ or a rank comes twice. `allGather` and `context` must stay
+ * valid until the communicator is destroyed. A null `config` is
+ * SCCL_CONFIG_INITIALIZER.
  */
 SCCL_API scclResult scclCommInit(int rank, int numRanks,
                                  scclAllGatherFn allGather, void *context,
                                  const scclConfig *config, scclComm *comm);
 /**
- * Collective. The same for ranks that exchange messages, which may be on any
- * hosts: it executes plans with code for the target "mpi". `transport` is
- * copied, and closed when the communicator is destroyed, or at once if this
- * fails.
+ * Collective. The same for ranks that exchange messages, on any hosts, by plans
+ * with code for the target "mpi". `transport` is copied, and closed when the
+ * communicator is destroyed, or at once if this fails.
  *
  * Differences to ranks that share a machine: memory of scclMemAlloc is as good
  * as any other. On a GPU calls return when all is done, and no graph captures

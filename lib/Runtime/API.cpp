@@ -9,6 +9,7 @@
 #include "Communicator.h"
 #include "Graveyard.h"
 #include "Messages/MessageCommunicator.h"
+#include "Messages/UcxLibrary.h"
 #include "sccl/Model/SumTree.h"
 
 #include <algorithm>
@@ -231,6 +232,23 @@ static Status makeComm(scclComm *comm, Check check, Join join) {
   return {};
 }
 
+/// Joins through shared memory or, if there are several hosts, by messages.
+static Status joinRanks(const Bootstrap &bootstrap, unsigned rank,
+                        const scclConfig &config, const Status &arguments,
+                        std::unique_ptr<Membership> &made) {
+  Status elsewhere;
+  Status status = Communicator::create(bootstrap, rank, config, arguments,
+                                       nullptr, made, &elsewhere);
+  if (elsewhere.ok())
+    return status;
+  scclTransport transport = {};
+  status = makeUcxTransport(bootstrap, rank, config.timeoutSeconds, elsewhere,
+                            transport);
+  return status.ok()
+             ? MessageCommunicator::create(transport, config, status, made)
+             : status;
+}
+
 scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
                         void *context, const scclConfig *config,
                         scclComm *comm) {
@@ -245,8 +263,7 @@ scclResult scclCommInit(int rank, int numRanks, scclAllGatherFn allGather,
     return makeComm(
         comm, [&] { return checkInit(rank, numRanks, chosen, comm); },
         [&](const Status &arguments, std::unique_ptr<Membership> &made) {
-          return Communicator::create(bootstrap, rank, chosen, arguments,
-                                      nullptr, made);
+          return joinRanks(bootstrap, rank, chosen, arguments, made);
         });
   });
 }

@@ -87,6 +87,10 @@ public:
       return {scclErrorTimeout, "not all ranks have made the call in time"};
     return {scclErrorSystem, "the caller's all-gather failed"};
   }
+  /// The same of some bytes, as scclAllGatherFn.
+  int gatherBytes(const void *mine, void *all, size_t bytes) const {
+    return allGather(context, mine, all, bytes);
+  }
   unsigned size() const { return numRanks; }
 
   /// Succeeds if `status` is a success on all ranks. Otherwise returns the own

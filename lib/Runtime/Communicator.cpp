@@ -14,7 +14,8 @@ using namespace sccl;
 Status Communicator::create(const Bootstrap &bootstrap, unsigned rank,
                             const scclConfig &config, const Status &arguments,
                             std::shared_ptr<GatherBoard> board,
-                            std::unique_ptr<Membership> &result) {
+                            std::unique_ptr<Membership> &result,
+                            Status *elsewhere) {
   unsigned numRanks = bootstrap.size();
   std::unique_ptr<Communicator> made;
   // All that may fail here does so before the others are told.
@@ -26,8 +27,11 @@ Status Communicator::create(const Bootstrap &bootstrap, unsigned rank,
   });
   if (!made || !made->theGroup)
     return Group::decline(rank, numRanks, bootstrap, status);
-  if (status = made->theGroup->connect(status); !status.ok())
+  if (status = made->theGroup->connect(status); !status.ok()) {
+    if (elsewhere)
+      *elsewhere = made->theGroup->elsewhere();
     return status;
+  }
   if (made->board)
     made->board->attach(made->theGroup->plane);
   result = std::move(made);

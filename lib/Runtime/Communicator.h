@@ -22,10 +22,12 @@ class Communicator : public Membership {
 public:
   /// Collective, also if `arguments` is an error, which all ranks get then.
   /// `board` is what `bootstrap` gathers by, if that is not the caller's.
+  /// `elsewhere` is why it fails if the ranks are on several hosts.
   static Status create(const Bootstrap &bootstrap, unsigned rank,
                        const scclConfig &config, const Status &arguments,
                        std::shared_ptr<GatherBoard> board,
-                       std::unique_ptr<Membership> &result);
+                       std::unique_ptr<Membership> &result,
+                       Status *elsewhere = nullptr);
   ~Communicator() override;
 
   unsigned rank() const override { return theGroup->rank(); }

@@ -83,21 +83,27 @@ static Status compareHellos(const Gathered<Hello> &hellos, unsigned rank) {
   return {};
 }
 
+/// The same if they are on several hosts.
+static Status compareMachines(const Gathered<Hello> &hellos, unsigned rank) {
+  for (unsigned other = 0; other < hellos.size(); ++other)
+    if (hellos[other].machine != hellos[rank].machine)
+      return {scclErrorUnsupported,
+              "rank " + std::to_string(other) +
+                  " is on another machine, or in another PID namespace, "
+                  "than rank " +
+                  std::to_string(rank)};
+  return {};
+}
+
 /// The same for what is only known if all could prepare.
 static Status compareResources(const Gathered<Hello> &hellos, unsigned rank) {
   const Hello &own = hellos[rank];
   for (unsigned other = 0; other < hellos.size(); ++other) {
     const Hello &hello = hellos[other];
-    std::string who = "rank " + std::to_string(other);
-    if (hello.machine != own.machine)
-      return {scclErrorUnsupported,
-              who +
-                  " is on another machine, or in another PID namespace, "
-                  "than rank " +
-                  std::to_string(rank)};
     if (std::memcmp(hello.target, own.target, sizeof(own.target)) != 0)
-      return {scclErrorMismatch,
-              who + " has another device than rank " + std::to_string(rank)};
+      return {scclErrorMismatch, "rank " + std::to_string(other) +
+                                     " has another device than rank " +
+                                     std::to_string(rank)};
   }
   return {};
 }
@@ -128,7 +134,7 @@ Status Group::connect(const Status &arguments) {
     if (status.ok())
       status = prepare();
     if (status.ok())
-      status = machineId(machine);
+      status = machineId(machine, own);
     if (status.ok())
       status = ProcessId::find(getpid(), process);
     return status;
@@ -154,6 +160,8 @@ Status Group::connect(const Status &arguments) {
     return same;
   if (status = bootstrap.agree(status, hellos); !status.ok())
     return status;
+  if (theElsewhere = compareMachines(hellos, own); !theElsewhere.ok())
+    return theElsewhere;
   if (status = compareResources(hellos, own); !status.ok())
     return status;
   status = bootstrap.agree(attempt([&] { return mapPeers(hellos); }));

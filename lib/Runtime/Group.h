@@ -33,6 +33,9 @@ public:
   /// Collective. Joins the others, also if `arguments` is an error, which all
   /// ranks get then.
   Status connect(const Status &arguments);
+  /// Why `connect` has failed on all ranks, which are fine: they are on several
+  /// hosts.
+  const Status &elsewhere() const { return theElsewhere; }
   /// Collective: in place of `connect`, tells the others why there is no group
   /// for this rank. Returns `why`.
   static Status decline(unsigned rank, unsigned numRanks,
@@ -96,6 +99,7 @@ private:
   Status mapControl();
 
   unsigned own, count;
+  Status theElsewhere;
   unsigned origin = forkCount(); ///< tells the process
   /// For others to read; the rank is added.
   static constexpr uint64_t probeMark = 0x5343434c00000000;

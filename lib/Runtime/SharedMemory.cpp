@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -102,7 +104,7 @@ bool ProcessId::isStopped() const {
 
 // Main threads may end before others do, and then have no files any more in
 // /proc/self: hence /proc/thread-self here and elsewhere.
-Status sccl::machineId(uint64_t &id) {
+Status sccl::machineId(uint64_t &id, unsigned rank) {
   const char *path = "/proc/sys/kernel/random/boot_id";
   Descriptor fd(open(path, O_RDONLY | O_CLOEXEC));
   if (fd < 0)
@@ -118,6 +120,15 @@ Status sccl::machineId(uint64_t &id) {
   id = space.st_ino;
   for (ssize_t i = 0; i < length; ++i)
     id = (id ^ uint8_t(text[i])) * 0x100000001b3u;
+  const char *most = secure_getenv("SCCL_RANKS_PER_HOST");
+  if (!most)
+    return {};
+  unsigned ranks = 0;
+  auto [end, error] = std::from_chars(most, most + std::strlen(most), ranks);
+  if (*end != 0 || error != std::errc() || ranks == 0)
+    return invalid("SCCL_RANKS_PER_HOST is '" + std::string(most) +
+                   "', expected a number of ranks");
+  id += rank / ranks;
   return {};
 }
 

@@ -30,8 +30,10 @@ struct ProcessId {
   bool isStopped() const;
 };
 
-/// Finds a number that tells machines, and PID namespaces on them, apart.
-Status machineId(uint64_t &id);
+/// Finds a number that tells machines, and PID namespaces on them, apart. With
+/// SCCL_RANKS_PER_HOST=N ranks 0 to N - 1 are taken to be on a host, the next N
+/// on another.
+Status machineId(uint64_t &id, unsigned rank);
 
 /// How another process finds a SharedMemory.
 struct SharedMemoryHandle {

@@ -123,7 +123,7 @@ Status MessageGroup::meet(const Status &arguments, bool hasStreams,
     Status status = arguments;
     if (status.ok())
       status = watchForks();
-    return status.ok() ? machineId(machine) : status;
+    return status.ok() ? machineId(machine, rank()) : status;
   });
   MessageHello hello = greet(transport, status);
   hello.machine = machine;

@@ -49,7 +49,7 @@ Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
                        HostStaging *staging,
                        std::unique_ptr<NearRanks> &result) {
   Neighbourhood own = {wish(), host, 0, {}};
-  own.outcome = Outcome(attempt([&] { return machineId(own.machine); }));
+  own.outcome = Outcome(attempt([&] { return machineId(own.machine, rank); }));
   Gathered<Neighbourhood> all(bootstrap.size());
   if (Status gathered = bootstrap.gather(own, all); !gathered.ok())
     return gathered;

@@ -135,7 +135,7 @@ static Offer offerOf(const MessageGroup &group, scclDeviceKind kind,
       return found;
     std::strncpy(offer.device, device->id().c_str(), sizeof(offer.device) - 1);
     offer.version = library->version;
-    return machineId(offer.machine);
+    return machineId(offer.machine, group.rank());
   }));
   offer.direct = Outcome(attempt([&]() -> Status {
     if (!device)
