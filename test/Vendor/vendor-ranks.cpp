@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 // usage: vendor-ranks
-// threads|processes|devices|exchange|later|aborted|shrink|strangers|refused
+// threads|processes|devices|streams|exchange|later|aborted|shrink|strangers|refused
 //
 // Sums, maxima and more among three ranks, compared with the definition: ranks
 // as threads, as processes, or as devices of one thread.
@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -352,6 +353,55 @@ static void asDevices() {
           "destroy");
 }
 
+/// Of the driver of CUDA, on host memory.
+template <typename... Words>
+static void drive(const char *name, Words... words) {
+  static void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+  auto function = reinterpret_cast<int (*)(Words...)>(
+      driver ? dlsym(driver, name) : nullptr);
+  check(function && !function(words...), name);
+}
+
+/// A rank with a GPU and a stream of its own.
+static void streamMain(ncclUniqueId id, int rank) {
+  void *context = nullptr, *stream = nullptr;
+  float *data = nullptr;
+  drive("cuInit", 0u);
+  drive("cuDevicePrimaryCtxRetain", &context, rank);
+  drive("cuCtxPushCurrent_v2", context);
+  drive("cuStreamCreate", &stream, 0u);
+  drive("cuMemAlloc_v2", &data, count * sizeof(float));
+  ncclComm_t comm = nullptr;
+  check(!ncclCommInitRank(&comm, numRanks, id, rank), "join");
+  for (int launch = 0; comm && launch < 100; ++launch) {
+    for (size_t i = 0; i < count; ++i)
+      data[i] = float(rank + launch) + float(i);
+    // Enqueued at the end of the group, and done when the stream is.
+    check(
+        !ncclGroupStart() &&
+            !ncclAllReduce(data, data, count, floats, ncclSum, comm, stream) &&
+            !ncclGroupEnd(),
+        "all_reduce", comm);
+    drive("cuStreamSynchronize", stream);
+    for (size_t i = 0; i < count; ++i)
+      if (data[i] != float(3 + 3 * launch) + 3 * float(i))
+        return check(false, "the sum");
+  }
+  ncclResult_t later = ncclInternalError;
+  check(comm && !ncclCommGetAsyncError(comm, &later) && !later, "no error");
+  check(!ncclCommDestroy(comm), "destroy");
+}
+
+/// Says whether messages went by the library that stands in for the vendor's.
+static void tellOfMessages() {
+  const char *name = std::getenv("SCCL_NCCL_LIBRARY");
+  void *library = name ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  auto sends = reinterpret_cast<unsigned (*)(int, int)>(
+      library ? dlsym(library, "scclStandInSends") : nullptr);
+  std::printf("messages by the vendor's library: %s\n",
+              sends && sends(0, 1) + sends(0, 2) > 0 ? "some" : "none");
+}
+
 static void refused() {
   auto tell = [](const char *what, ncclResult_t code) {
     std::printf("%s: %s: %s\n", what, ncclGetErrorString(code),
@@ -386,6 +436,8 @@ int main(int argc, char **argv) {
     asProcesses();
   else if (what == "devices")
     asDevices();
+  else if (what == "streams")
+    runThreads(streamMain), tellOfMessages();
   else if (what == "later")
     runThreads(laterMain);
   else if (what == "aborted")

@@ -31,16 +31,9 @@ static Status unusable(const std::string &name, const std::string &why) {
   return {scclErrorUnsupported, name + " cannot be used: " + why};
 }
 
-/// True if a library is libsccl-nccl under the name of the vendor's: that has
-/// no messages of its own.
-static bool isOwn(void *function) {
-  Dl_info info = {};
-  char path[4096];
-  if (!dladdr(function, &info) || !info.dli_fname ||
-      !realpath(info.dli_fname, path))
-    return false;
-  return std::strstr(path, "libsccl-nccl") != nullptr;
-}
+/// True if a library is libsccl-nccl, under whatever name: that has no messages
+/// of its own, and alone needs libsccl.
+static bool isOwn(void *library) { return dlsym(library, "scclGetVersion"); }
 
 static Status open(const std::string &name, NcclLibrary &library) {
   void *handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -69,7 +62,7 @@ static Status open(const std::string &name, NcclLibrary &library) {
   Status status;
   if (missing)
     status = unusable(name, std::string("it has no function ") + missing);
-  else if (isOwn(reinterpret_cast<void *>(library.getVersion)))
+  else if (isOwn(handle))
     status = unusable(name, "it is libsccl-nccl");
   else
     status = library.check("ncclGetVersion",
