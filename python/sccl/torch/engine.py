@@ -39,7 +39,8 @@ class Engine:
     `order`, if there is one: by no other plan; those of small floats are rounded once
     with `one_rounding`. Raises Error if a plan of ``SCCL_PLAN_PATH`` is none, or ranks
     ask for different orders, on all ranks.
-    `problem` tells why there is no communicator, for ranks of several hosts, or None.
+    `problem` tells why there is no communicator, for ranks of several hosts that have no
+    libsccl-ucx, or None.
     """
 
     def __init__(
@@ -132,8 +133,8 @@ class Engine:
 
         def make() -> bytes:
             problem = shelf.can_make()
-            if problem or self.size > MOST_RANKS:
-                raise Unsupported(problem or "too many ranks")
+            if problem or self._sends_messages or self.size > MOST_RANKS:
+                raise Unsupported(problem or "other ranks, or too many")
             return shelf.meeting_plan(self.size).read_bytes()
 
         try:
@@ -154,16 +155,23 @@ class Engine:
 
         return launch
 
+    @property
+    def _sends_messages(self) -> bool:
+        """Whether ranks are on several hosts, for which no plan is made."""
+        return self.comm.target == "mpi"
+
     def _load(self, plans: List[Plan]) -> None:
         """Loads those with code for this device, in the order that is asked for. Raises
-        Unsupported if there are plans for devices of its kind, and none is loaded."""
+        Unsupported if there are plans for devices of its kind on one host, and none is
+        loaded."""
         for plan in plans:
             try:
                 self.comm.load(plan)
             except Unsupported as error:
                 if any(_kind_of(target) == self.device for target in plan.targets):
                     self._refused = self._refused or error
-        if self._refused is not None and not self.comm.plans:
+        has_none = self._refused is not None and not self.comm.plans
+        if has_none and not self._sends_messages:
             raise self._refused
 
     def _share(self, key: str, make: Callable[[], bytes]) -> bytes:
@@ -226,9 +234,10 @@ class Engine:
             return self.problem
         if self._plan_number(key, 1, True) is not None:
             return None
-        if self.device != "cpu":
+        if self.device != "cpu" or self._sends_messages:
             also = f" ({self._refused})" if self._refused else ""
-            return f"no plan of SCCL_PLAN_PATH has it for {self.comm.target}{also}"
+            where = "several hosts" if self._sends_messages else self.comm.target
+            return f"no plan of SCCL_PLAN_PATH has it for {where}{also}"
         if self.size > MOST_RANKS:
             return f"the group has more than {MOST_RANKS} ranks"
         collective, root, element, *_ = key
