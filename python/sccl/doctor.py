@@ -24,6 +24,7 @@ import sys
 from typing import Callable, List, Tuple
 
 from . import _library, peers, shelf, tool
+from ._library import Error
 from .ranks import run_threads
 
 Finding = Tuple[str, str, str]  #: state, name, and what there is to say
@@ -115,6 +116,22 @@ def _mpi() -> Finding:
     return ("OK" if found else "--"), "MPI", ", ".join(found) or "no mpirun"
 
 
+def _ucx() -> Finding:
+    """Has two ranks be on two hosts."""
+    name = "SCCL_RANKS_PER_HOST"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        run_threads(2, lambda comm: None)
+    except Error as error:
+        return "--", "UCX", f"ranks of several hosts need MPI: {error}"
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+    return "OK", "UCX", "libsccl-ucx carries messages between hosts without MPI"
+
+
 def _nccl() -> Finding:
     asked = os.environ.get("SCCL_NCCL_LIBRARY")
     names = [asked] if asked else ["libnccl.so.2", "librccl.so.1"]
@@ -172,6 +189,7 @@ CHECKS: List[Tuple[str, Callable[[], Finding]]] = [
     ("torch", _torch),
     ("GPU driver", _gpus),
     ("MPI", _mpi),
+    ("UCX", _ucx),
     ("NCCL", _nccl),
 ]
 
