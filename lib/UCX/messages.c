@@ -66,6 +66,9 @@ static void onLost(void *context, ucp_ep_h endpoint, ucs_status_t status) {
 static ucs_status_t connectTo(struct Messages *messages, int rank) {
   struct OtherRank *peer = &messages->peers[rank];
   ucp_ep_params_t params = {0};
+  /* Nobody listens there any more, and UCX would say so on standard output. */
+  if (!peer->end && peer->hasLeft)
+    peer->lost = UCS_ERR_CONNECTION_RESET;
   if (peer->end || peer->lost != UCS_OK)
     return peer->lost;
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
