@@ -261,14 +261,14 @@ SCCL_API scclResult scclCommInit(int rank, int numRanks,
  * with code for the target "mpi". `transport` is copied, and closed when the
  * communicator is destroyed, or at once if this fails.
  *
- * Differences to ranks that share a machine: memory of scclMemAlloc is as good
- * as any other. On a GPU calls return when all is done, and no graph captures
- * them, unless NCCL or RCCL sends. scclCommSplit needs a transport that can be
- * split; if no other thread may use it, scclWait does what scclLaunchAsync was
- * told. A call fails if nothing that it needs has come for `timeoutSeconds`;
- * then, whenever another rank gives up, and if ranks make other calls, the
- * communicator is out of use, and messages may still be under way in the
- * buffers of the call: MPI takes none back.
+ * Differences to ranks that share a machine: peers access memory of
+ * scclMemAlloc on GPUs of one host alone. On a GPU calls return when all is
+ * done, and no graph captures them, unless NCCL or RCCL sends. scclCommSplit
+ * needs a transport that can be split; if no other thread may use it, scclWait
+ * does what scclLaunchAsync was told. A call fails if nothing that it needs has
+ * come for `timeoutSeconds`; then, whenever another rank gives up, and if ranks
+ * make other calls, the communicator is out of use, and messages may still be
+ * under way in the buffers of the call: MPI takes none back.
  */
 SCCL_API scclResult scclCommInitTransport(const scclTransport *transport,
                                           const scclConfig *config,

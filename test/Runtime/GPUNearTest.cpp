@@ -225,6 +225,45 @@ TEST_P(NearRounds, GraphsRepeatWhatRunsBesideMessages) {
           }));
 }
 
+/// Ranks of a host write to outputs that it has mapped, and to scratch memory
+/// where outputs are other memory, by turns. A table of the addresses of
+/// outputs is made once for a place.
+TEST_P(NearRounds, OutputsThatAreMappedAreWrittenTo) {
+  constexpr size_t count = 3001;
+  auto tables = [&] {
+    return fake.calls("cuMemAlloc_v2", "hipExtMallocWithFlags");
+  };
+  auto allocate = fake.get<int(void **, size_t)>("cuMemAlloc_v2", "hipMalloc");
+  auto release = fake.get<int(void *)>("cuMemFree_v2", "hipFree");
+  auto body = [&](const RankEnd &end, RoundRank &rank) {
+    void *other = nullptr;
+    int failed = check(!allocate(&other, count * 4), "other memory");
+    auto launch = [&](void *recv, bool isNew, const std::string &what) {
+      meet(end);
+      unsigned before = tables();
+      meet(end);
+      failed += rank.put(rank.send, inputOf<float>(end.rank, count)) +
+                check(!rank.launch(rank.send, recv, count), "launch") +
+                rank.expect(recv, sumOf<float>(end.numRanks, count), what);
+      meet(end);
+      failed += check((tables() != before) == isNew, what + ": tables");
+    };
+    launch(rank.recv, true, "mapped");
+    launch(rank.recv, false, "mapped again");
+    launch(other, false, "other");
+    launch(rank.recv, false, "mapped after other");
+    launch(static_cast<float *>(rank.recv) + 64, true, "another place");
+    failed +=
+        check(!scclMemFree(rank.member.comm, rank.recv), "free") +
+        check(!scclMemAlloc(rank.member.comm, count * 4, &rank.recv), "again");
+    launch(rank.recv, true, "new memory");
+    meet(end);
+    return failed + check(!release(other), "release");
+  };
+  Ranks ranks = eightOn(2);
+  EXPECT_EQ(0, onRanks(ranks, count, count + 64, body));
+}
+
 TEST_P(NearRounds, OfTenThousandLaunchesInARow) {
   Ranks ranks;
   ranks.ofHost = 2;

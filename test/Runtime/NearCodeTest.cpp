@@ -22,6 +22,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -31,8 +32,10 @@ namespace {
 /// A rank, and addresses of its memory.
 struct NearRank {
   RoundProgram rounds;
-  NearProgram near;
-  uint64_t input, output, memory, control, tables, nearTables;
+  /// With landings, and where peers reach the output.
+  std::array<NearProgram, 2> near;
+  uint64_t input, output, memory, control, tables;
+  std::array<uint64_t, 2> nearTables;
 };
 
 /// All ranks of a program.
@@ -62,7 +65,8 @@ private:
   std::optional<emulate::Machine> machine;
   std::optional<NearLayout> layout;
   std::vector<NearRank> ranks;
-  uint64_t scratch = 0, peers = 0, abort = 0;
+  uint64_t scratch = 0, abort = 0;
+  std::array<uint64_t, 2> peers = {}; ///< without outputs, and with them
   unsigned launches = 0, found = 0;
 };
 } // namespace
@@ -98,19 +102,22 @@ void NearCode::addRanks(size_t most) {
       chunkStride(most * sizeof(float), programs[0].header().chunksPerSegment);
   abort = machine->allocate(sizeof(uint64_t), "abort");
   ranks.resize(numRanks);
-  std::vector<uint64_t> entries;
   for (unsigned i = 0; i < numRanks; ++i) {
     layout.emplace(all, i, /*sets=*/1, blocks);
     scratch = (layout->epoch(epochs) + 255) / 256 * 256;
     ranks[i].memory = machine->allocate(scratch + slots * stride,
                                         "memory of rank " + std::to_string(i));
     addRank(i, programs, most);
-    for (uint64_t address :
-         {uint64_t(0), uint64_t(0), ranks[i].memory + scratch, ranks[i].memory})
-      entries.push_back(address);
   }
-  peers = machine->allocateConstant(entries.data(),
-                                    entries.size() * sizeof(uint64_t), "peers");
+  for (unsigned reachesOutput : {0, 1}) {
+    std::vector<uint64_t> entries;
+    for (const NearRank &rank : ranks)
+      for (uint64_t address : {uint64_t(0), reachesOutput ? rank.output : 0,
+                               rank.memory + scratch, rank.memory})
+        entries.push_back(address);
+    peers[reachesOutput] = machine->allocateConstant(
+        entries.data(), entries.size() * sizeof(uint64_t), "peers");
+  }
 }
 
 void NearCode::addRank(unsigned number,
@@ -120,9 +127,12 @@ void NearCode::addRank(unsigned number,
   rank.rounds = RoundProgram::make(programs[number], blocks,
                                    [](unsigned) { return true; });
   EXPECT_TRUE(rank.rounds.messages.empty());
-  Status status = NearProgram::make(programs, /*set=*/0, /*firstEpoch=*/0,
-                                    *layout, rank.near);
-  ASSERT_TRUE(status.ok()) << status.message();
+  for (bool reachesOutput : {false, true}) {
+    Status status =
+        NearProgram::make(programs, /*set=*/0, /*firstEpoch=*/0, *layout,
+                          reachesOutput, rank.near[reachesOutput]);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
   std::string name = " of rank " + std::to_string(number);
   rank.input = machine->allocate(most * sizeof(float), "input" + name);
   rank.output = machine->allocate(most * sizeof(float), "output" + name);
@@ -133,16 +143,20 @@ void NearCode::addRank(unsigned number,
     return machine->allocateConstant(bytes.data(), bytes.size(), what + name);
   };
   rank.tables = constant(rank.rounds.tables, "tables");
-  rank.nearTables = constant(rank.near.tables, "near tables");
+  for (unsigned i : {0, 1})
+    rank.nearTables[i] = constant(rank.near[i].tables, "near tables");
 }
 
 void NearCode::launchRank(unsigned number, uint64_t segment) {
   const NearRank &rank = ranks[number];
+  // Launches of both kinds take turns.
+  const unsigned kind = launches % 2;
+  const NearProgram &near = rank.near[kind];
   auto enqueue = [&](unsigned grid, unsigned blocks, uint64_t control,
                      uint64_t table) {
     machine->launch(number, kernel->symbols.front(), grid,
                     {rank.input, rank.output, rank.memory + scratch, control,
-                     peers, abort, segment, segment, table,
+                     peers[kind], abort, segment, segment, table,
                      reductionNumber(7, 0), blocks});
   };
   for (size_t i = 0; i + 1 < rank.rounds.rounds.size(); ++i) {
@@ -150,13 +164,12 @@ void NearCode::launchRank(unsigned number, uint64_t segment) {
          j < rank.rounds.rounds[i + 1].firstLaunch; ++j)
       enqueue(blocks, blocks, rank.control,
               rank.tables + rank.rounds.launches[j].table);
-    if (i >= rank.near.rounds.size() ||
-        rank.near.rounds[i] == NearProgram::noTable)
+    if (i >= near.rounds.size() || near.rounds[i] == NearProgram::noTable)
       continue;
     // Not always all that there may be.
     unsigned each = 1 + launches % layout->blocksPerGroup();
     enqueue(layout->groups() * each, each, rank.memory,
-            rank.nearTables + rank.near.rounds[i]);
+            rank.nearTables[kind] + near.rounds[i]);
   }
 }
 
@@ -194,7 +207,7 @@ TEST(NearCode, AddsUpOnOneHost) {
   for (unsigned blocks : {1, 16}) {
     NearCode code(SCCL_TEST_PLANS "/mesh8-rounds-all_reduce.sccl", blocks,
                   1003);
-    for (size_t elements : {203, 5, 203})
+    for (size_t elements : {203, 5, 203, 7})
       code.launch(elements);
     code.run();
   }

@@ -219,6 +219,13 @@ Status HostStaging::allocate(uint64_t bytes, void **memory) {
   return {};
 }
 
+DeviceBuffer *HostStaging::find(const void *memory) const {
+  for (const std::unique_ptr<DeviceBuffer> &buffer : buffers)
+    if (buffer->data() == memory)
+      return buffer.get();
+  return nullptr;
+}
+
 bool HostStaging::free(void *memory) {
   return std::erase_if(buffers, [&](const auto &buffer) {
            return buffer->data() == memory;

@@ -56,6 +56,8 @@ public:
 
   /// Memory of the GPU, zeroed, until `free`.
   Status allocate(uint64_t bytes, void **memory);
+  /// Null if `memory` is not from `allocate`.
+  DeviceBuffer *find(const void *memory) const;
   /// False if it is not from `allocate`.
   bool free(void *memory);
   /// Copies between any two addresses of host and GPU.

@@ -325,13 +325,21 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
   }
   if (!staging)
     blocks.push_back(block);
+  else if (NearRanks *near = streams ? streams->near() : nullptr)
+    near->add(group->bootstrap, staging->device(), *staging->find(block));
   *memory = block;
   return {};
 }
 
 Status MessageCommunicator::free(void *memory) {
-  if (staging && staging->free(memory))
-    return {};
+  if (staging && staging->find(memory)) {
+    NearRanks *near = streams ? streams->near() : nullptr;
+    Status status = near && !group->isPoisoned()
+                        ? near->remove(group->bootstrap, memory)
+                        : Status();
+    (void)staging->free(memory);
+    return status;
+  }
   auto found = std::find(blocks.begin(), blocks.end(), memory);
   if (found == blocks.end())
     return invalid("the memory is not from scclMemAlloc");

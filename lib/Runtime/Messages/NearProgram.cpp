@@ -42,25 +42,29 @@ unsigned NearLayout::numberOf(unsigned rank) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The first slot of scratch of messages that a rank receives, by peer and tag.
-using Places = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
+/// Where messages that a rank receives arrive, by peer and tag.
+using Places = std::map<std::pair<uint32_t, uint32_t>, MessageSlot>;
 } // namespace
 
-/// Peers know a rank's scratch memory, and no buffers of its caller. Returns
-/// how many slots behind those of the program are used.
+/// Peers know a rank's scratch memory, and if `reachesOutput` its output; what
+/// is for other buffers arrives behind the program's scratch. Returns how many
+/// slots are used there.
 static uint32_t placeMessages(const MessageProgram &program,
-                              llvm::ArrayRef<unsigned> ranks, Places &places) {
+                              llvm::ArrayRef<unsigned> ranks,
+                              bool reachesOutput, Places &places) {
   std::map<uint32_t, uint32_t> used; // by round
   uint32_t most = 0;
   for (auto [row, round] : llvm::zip(program.rows(), program.rounds())) {
     if (row.kind != MessageRow::Receive || !llvm::is_contained(ranks, row.peer))
       continue;
-    uint32_t &place = places[{row.peer, row.tag}];
-    place = row.dst.slot;
-    if (row.dst.buffer == unsigned(BufferField::Scratch))
+    MessageSlot &place = places[{row.peer, row.tag}];
+    place = row.dst;
+    if (row.dst.buffer == unsigned(BufferField::Scratch) ||
+        (reachesOutput && row.dst.buffer == unsigned(BufferField::Output)))
       continue;
     uint32_t &slots = used[round];
-    place = program.header().scratchSlots + slots;
+    place = {unsigned(BufferField::Scratch),
+             program.header().scratchSlots + slots};
     slots += row.count;
     most = std::max(most, slots);
   }
@@ -74,7 +78,8 @@ NearProgram::Needs NearProgram::needs(const MessageProgram &program,
   for (auto [row, round] : llvm::zip(program.rows(), program.rounds()))
     if (isMessage(row) && llvm::is_contained(ranks, row.peer))
       rounds.insert(round);
-  return {placeMessages(program, ranks, places), uint32_t(rounds.size())};
+  return {placeMessages(program, ranks, /*reachesOutput=*/false, places),
+          uint32_t(rounds.size())};
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,11 +222,12 @@ namespace {
 /// The ways of a rank, by round and number of the peer.
 class WayFinder {
 public:
-  WayFinder(llvm::ArrayRef<MessageProgram> host, const NearLayout &layout)
+  WayFinder(llvm::ArrayRef<MessageProgram> host, const NearLayout &layout,
+            bool reachesOutput)
       : host(host), layout(layout), own(host[layout.own()]),
         places(host.size()) {
     for (unsigned i = 0; i < host.size(); ++i)
-      (void)placeMessages(host[i], layout.ranks(), places[i]);
+      (void)placeMessages(host[i], layout.ranks(), reachesOutput, places[i]);
   }
   Status find();
 
@@ -230,11 +236,12 @@ public:
 private:
   Status addSend(const MessageRow &row, unsigned peer, Way &way);
   void addReceive(const MessageRow &row, unsigned peer, Way &way);
-  /// Of rank number `number` of the host, or of this rank.
-  static TableSlot scratchOf(unsigned number, uint32_t slot) {
+  /// Of rank number `number` of the host.
+  TableSlot slotOf(unsigned number, const MessageSlot &slot) const {
     constexpr unsigned fields = unsigned(BufferField::Count);
-    return {int32_t(number * fields + unsigned(BufferField::Scratch)), 0,
-            int32_t(slot), 0};
+    TableSlot result = ownSlot(slot);
+    result.where = int32_t(number * fields + slot.buffer);
+    return result;
   }
   TableSlot ownSlot(const MessageSlot &slot) const {
     return tableSlotOf(slot, /*step=*/0, own.header().chunksPerSegment);
@@ -256,20 +263,21 @@ Status WayFinder::addSend(const MessageRow &row, unsigned peer, Way &way) {
                         row.position,
                         row.count,
                         /*times=*/1,
-                        scratchOf(peer, found->second),
+                        slotOf(peer, found->second),
                         ownSlot(row.src),
                         {}});
-  way.lands |= found->second >= host[peer].header().scratchSlots;
+  const auto &[buffer, slot] = found->second;
+  way.lands |= buffer == unsigned(BufferField::Scratch) &&
+               slot >= host[peer].header().scratchSlots;
   return {};
 }
 
 void WayFinder::addReceive(const MessageRow &row, unsigned peer, Way &way) {
   way.receives = true;
-  if (row.dst.buffer == unsigned(BufferField::Scratch))
+  const MessageSlot &landing =
+      places[layout.own()].at({layout.ranks()[peer], row.tag});
+  if (landing == row.dst)
     return;
-  MessageSlot landing = {
-      unsigned(BufferField::Scratch),
-      places[layout.own()].at({layout.ranks()[peer], row.tag})};
   way.landings.push_back({TableRow::Copy,
                           row.position,
                           row.count,
@@ -298,8 +306,8 @@ Status WayFinder::find() {
 
 Status NearProgram::make(llvm::ArrayRef<MessageProgram> host, unsigned set,
                          unsigned firstEpoch, const NearLayout &layout,
-                         NearProgram &program) {
-  WayFinder finder(host, layout);
+                         bool reachesOutput, NearProgram &program) {
+  WayFinder finder(host, layout, reachesOutput);
   if (Status status = finder.find(); !status.ok())
     return status;
   for (const auto &[round, ways] : finder.rounds) {

@@ -12,7 +12,9 @@
 //  2. waits for the same of those to which this one writes,
 //  3. copies to their scratch memory, and signals that it has,
 //  4. waits for what others copy, and copies on what is not for scratch: that
-//     arrives in slots behind those of the program, which rounds share.
+//     arrives in slots behind those of the program, which rounds share. Where
+//     the output is in memory that ranks of the host have mapped, they write
+//     there.
 //
 // Blocks wait for the block of the same number on the other rank, so both ends
 // of a message have launches of the same size. The blocks are in groups, which
@@ -86,11 +88,12 @@ struct NearProgram {
   static Needs needs(const MessageProgram &program,
                      llvm::ArrayRef<unsigned> ranks);
   /// Of set number `set`, whose programs of all ranks of the host are `host`,
-  /// with epochs from `firstEpoch` on. Fails if their messages do not fit
-  /// together.
+  /// with epochs from `firstEpoch` on. Writes to the output of others if it
+  /// `reachesOutput`; such and other launches may take turns. Fails if their
+  /// messages do not fit together.
   static Status make(llvm::ArrayRef<MessageProgram> host, unsigned set,
                      unsigned firstEpoch, const NearLayout &layout,
-                     NearProgram &program);
+                     bool reachesOutput, NearProgram &program);
 };
 
 } // namespace sccl

@@ -133,4 +133,32 @@ Status NearRanks::share(const Bootstrap &bootstrap, Device &device,
   return status;
 }
 
+void NearRanks::add(const Bootstrap &bootstrap, Device &device,
+                    DeviceBuffer &memory) {
+  auto region = std::make_unique<Region>();
+  region->number = ++numRegions;
+  region->begin = memory.data();
+  region->bytes = memory.size();
+  if (share(bootstrap, device, Status(), &memory, region->others).ok())
+    regions.push_back(std::move(region));
+}
+
+Status NearRanks::remove(const Bootstrap &bootstrap, const void *memory) {
+  auto isIt = [&](const std::unique_ptr<Region> &region) {
+    return region->begin == memory;
+  };
+  return std::erase_if(regions, isIt) != 0 ? bootstrap.agree(Status())
+                                           : Status();
+}
+
+const NearRanks::Region *NearRanks::find(const void *begin,
+                                         uint64_t bytes) const {
+  auto *from = static_cast<const char *>(begin);
+  for (const std::unique_ptr<Region> &region : regions)
+    if (from >= region->begin && from < region->begin + region->bytes &&
+        bytes <= region->bytes - uint64_t(from - region->begin))
+      return region.get();
+  return nullptr;
+}
+
 void NearRanks::abort() { std::atomic_ref<uint64_t>(*word).store(1); }

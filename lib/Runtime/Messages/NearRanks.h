@@ -54,6 +54,21 @@ public:
   Status share(const Bootstrap &bootstrap, Device &device, const Status &before,
                DeviceBuffer *memory, Mapped &others) const;
 
+  /// Memory of this rank at whose place ranks of the host have as much.
+  struct Region {
+    uint64_t number; ///< no other has had it
+    char *begin;
+    uint64_t bytes;
+    Mapped others; ///< as `share` gives it
+  };
+  /// Collective, on all hosts. Lets ranks of the host write to `memory`, which
+  /// lasts until `remove`; none if not all can.
+  void add(const Bootstrap &bootstrap, Device &device, DeviceBuffer &memory);
+  /// Collective. Returns when no rank has the memory mapped any more.
+  Status remove(const Bootstrap &bootstrap, const void *memory);
+  /// That of these bytes; null if there is none.
+  const Region *find(const void *begin, uint64_t bytes) const;
+
   /// Not 0 if kernels are to end; as they see it.
   uint64_t *abortWord() const { return wordOfKernels; }
   /// Ends kernels of this rank that wait. Thread-safe.
@@ -67,6 +82,8 @@ private:
   const unsigned rank;
   const std::vector<unsigned> theRanks;
   const bool required;
+  std::vector<std::unique_ptr<Region>> regions;
+  uint64_t numRegions = 0; ///< that there have been
   uint64_t *word = nullptr, *wordOfKernels = nullptr;
 };
 

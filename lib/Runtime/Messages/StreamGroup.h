@@ -52,7 +52,7 @@ public:
     return required || (theNear && theNear->isRequired());
   }
   /// Null if all messages within hosts are the carrier's.
-  const NearRanks *near() const { return theNear.get(); }
+  NearRanks *near() const { return theNear.get(); }
   Device &device() const { return theDevice; }
   RoundCarrier &carrier() const { return *theCarrier; }
 

@@ -77,52 +77,6 @@ Status StreamPlan::addRounds() {
   return {};
 }
 
-/// Makes the launches in place of messages within the host, from the tables of
-/// all its ranks.
-Status StreamPlan::addNear(const LoadedPlan &plan) {
-  llvm::ArrayRef<unsigned> ranks = nearRanks();
-  std::vector<LoadedPart> parts(ranks.size());
-  for (unsigned i = 0; i < ranks.size(); ++i)
-    if (Status status = plan.readPart(ranks[i], parts[i]); !status.ok())
-      return status;
-  nearPrograms.resize(tables.size());
-  unsigned epoch = 0;
-  for (unsigned set = 0; set < tables.size(); ++set) {
-    if (rounds[set].rounds.empty())
-      continue;
-    std::vector<MessageProgram> host(ranks.size());
-    for (unsigned i = 0; i < ranks.size(); ++i)
-      if (Status status = MessageProgram::read(
-              parts[i].part.rankTables[set], ranks[i], manifest.ranks, host[i]);
-          !status.ok())
-        return status;
-    if (Status status =
-            NearProgram::make(host, set, epoch, *layout, nearPrograms[set]);
-        !status.ok())
-      return status;
-    epoch += NearProgram::needs(tables[set], ranks).epochs;
-  }
-  return addNearCode(plan);
-}
-
-/// Whatever code for messages there is can copy, and knows flags.
-Status StreamPlan::addNearCode(const LoadedPlan &plan) {
-  for (const LoadedProgram &program : programs)
-    for (const plan::KernelInfo *kernel : program.kernels) {
-      if (!kernel)
-        continue;
-      llvm::StringRef code;
-      if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
-        return status;
-      nearBlockSize = kernel->blockSize;
-      return group.device().load(
-          code, kernel->symbolOf(rank),
-          {layout->groups(), layout->blocksPerGroup(), nearBlockSize},
-          nearFunction);
-    }
-  return {};
-}
-
 Status StreamPlan::join(const Bootstrap &bootstrap, const LoadedPlan &plan,
                         const StreamNeeds &needs, uint64_t budget) {
   const NearRanks *near = group.near();
@@ -208,6 +162,8 @@ Status StreamPlan::makeMemory(uint64_t budget) {
     firstTable.push_back(place(each.tables.size()));
   for (const NearProgram &each : nearPrograms)
     firstNear.push_back(place(each.tables.size()));
+  for (const NearProgram &each : outputPrograms)
+    firstOutput.push_back(place(each.tables.size()));
   Device &device = group.device();
   if (Status status = device.allocate(bytes, constants); !status.ok())
     return status;
@@ -235,11 +191,7 @@ Status StreamPlan::fillConstants() {
                ? Status()
                : group.device().copyNow(constants->data() + at, data, size);
   };
-  std::vector<PeerEntry> peers;
-  for (unsigned i = 0; i < nearRanks().size(); ++i) {
-    char *base = (others[i] ? others[i] : memory)->data();
-    peers.push_back({nullptr, nullptr, base + nearControl, base});
-  }
+  std::vector<PeerEntry> peers = peersAt(/*region=*/nullptr, 0);
   if (Status status =
           fill(peerTable, peers.data(), peers.size() * sizeof(PeerEntry));
       !status.ok())
@@ -250,10 +202,12 @@ Status StreamPlan::fillConstants() {
         !status.ok())
       return status;
   for (unsigned set = 0; set < nearPrograms.size(); ++set)
-    if (Status status = fill(firstNear[set], nearPrograms[set].tables.data(),
-                             nearPrograms[set].tables.size());
-        !status.ok())
-      return status;
+    for (auto [at, program] : {std::pair(firstNear[set], &nearPrograms[set]),
+                               {firstOutput[set], &outputPrograms[set]}})
+      if (Status status =
+              fill(at, program->tables.data(), program->tables.size());
+          !status.ok())
+        return status;
   return {};
 }
 
@@ -285,6 +239,7 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   piece.reduction = reductionNumber(request.type, request.op);
   piece.stream = request.stream;
   piece.distance = flight.segmentBytes;
+  piece.region = regionOf(flight);
   Device &device = group.device();
   RoundCarrier &carrier = group.carrier();
   if (Status status = device.begin(request.stream); !status.ok())
@@ -335,6 +290,7 @@ Status StreamPlan::runStaged(const JoinedPlan::Flight &flight, Piece piece) {
   if (!closesGaps(*piece.program))
     return runPiece(piece);
   piece.output = area + layout.inputSegments * piece.bytes;
+  piece.region = nullptr;
   piece.distance = piece.bytes;
   if (Status status = runPiece(piece); !status.ok())
     return status;
@@ -392,13 +348,6 @@ Status StreamPlan::compute(const Piece &piece,
   return group.device().launch(*piece.function, arguments, piece.stream);
 }
 
-bool StreamPlan::hasNear(const Piece &piece, size_t round) const {
-  if (!layout)
-    return false;
-  const std::vector<uint64_t> &tables = nearPrograms[piece.set].rounds;
-  return round < tables.size() && tables[round] != NearProgram::noTable;
-}
-
 /// True if messages may take longer than the events by which they run beside
 /// writes. That is assumed: some microseconds of a network.
 bool StreamPlan::isLong(const Piece &piece) const {
@@ -426,28 +375,6 @@ Status StreamPlan::communicate(Piece piece, size_t round,
   // After an error, too: the caller waits for no other stream.
   Status joined = side != stream ? device.join(stream) : Status();
   return status.ok() ? joined : status;
-}
-
-/// What goes to ranks of the host and comes from them in round number `round`.
-/// Both ends have as many blocks: all ranks know the longest message, whatever
-/// the blocks of their kernels are.
-Status StreamPlan::writeNear(const Piece &piece, size_t round) {
-  if (!hasNear(piece, round))
-    return {};
-  constexpr unsigned usualBlockSize = 256;
-  const NearProgram &program = nearPrograms[piece.set];
-  uint64_t busy = llvm::divideCeil(
-      blocksFor(piece, piece.messages->header().mostChunks, usualBlockSize),
-      layout->groups());
-  LaunchArguments arguments = argumentsFor(piece);
-  arguments.control = memory->data();
-  arguments.peers =
-      reinterpret_cast<PeerEntry *>(constants->data() + peerTable);
-  arguments.abort = group.near()->abortWord();
-  arguments.table =
-      constants->data() + firstNear[piece.set] + program.rounds[round];
-  arguments.blocks = std::min<uint64_t>(busy, layout->blocksPerGroup());
-  return group.device().launch(*nearFunction, arguments, piece.stream);
 }
 
 Status StreamPlan::exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows) {

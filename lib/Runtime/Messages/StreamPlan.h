@@ -15,6 +15,7 @@
 #include "Runtime/JoinedPlan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 namespace sccl {
@@ -71,6 +72,8 @@ private:
     char *input, *output;
     uint64_t at, bytes, distance; ///< of each segment
     void *stream;
+    /// Where ranks of the host write to the output; null if they do not.
+    const NearRanks::Region *region;
   };
 
   StreamPlan(const LoadedPlan &plan, unsigned rank,
@@ -105,7 +108,11 @@ private:
   bool isLong(const Piece &piece) const;
   Status communicate(Piece piece, size_t round,
                      llvm::ArrayRef<uint32_t> messages);
+  std::vector<PeerEntry> peersAt(const NearRanks::Region *region,
+                                 uint64_t place) const;
+  Status findPeers(const Piece &piece, PeerEntry *&table);
   Status writeNear(const Piece &piece, size_t round);
+  const NearRanks::Region *regionOf(const JoinedPlan::Flight &flight) const;
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
   void addMessage(const Piece &piece, const MessageRow &row);
 
@@ -120,15 +127,19 @@ private:
   StreamNeeds theNeeds;
   /// Control memory, a word that stays 0, addresses of peers, and tables.
   std::unique_ptr<DeviceBuffer> constants;
-  uint64_t idleWord = 0, peerTable = 0;        ///< bytes of that
-  std::vector<uint64_t> firstTable, firstNear; ///< by set
+  uint64_t idleWord = 0, peerTable = 0;                     ///< bytes of that
+  std::vector<uint64_t> firstTable, firstNear, firstOutput; ///< by set
   /// Control memory for ranks of the host, if there are any, then scratch.
   std::unique_ptr<DeviceBuffer> memory;
   uint64_t nearControl = 0; ///< bytes of it
 
   // If ranks of the host write to each other's memory.
   std::optional<NearLayout> layout;
-  std::vector<NearProgram> nearPrograms; ///< by set
+  /// By set: with landings, and where all outputs are mapped.
+  std::vector<NearProgram> nearPrograms, outputPrograms;
+  /// By region and the output's place there, the addresses of peers.
+  std::map<std::pair<uint64_t, uint64_t>, std::unique_ptr<DeviceBuffer>>
+      outputPeers;
   std::unique_ptr<DeviceFunction> nearFunction;
   unsigned nearBlockSize = 1;
   NearRanks::Mapped others;

@@ -1,0 +1,154 @@
+//===- NearLaunches.cpp - What a plan writes within its host --------------===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StreamPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+
+using namespace sccl;
+
+/// Makes the launches in place of messages within the host, from the tables of
+/// all its ranks.
+Status StreamPlan::addNear(const LoadedPlan &plan) {
+  llvm::ArrayRef<unsigned> ranks = nearRanks();
+  std::vector<LoadedPart> parts(ranks.size());
+  for (unsigned i = 0; i < ranks.size(); ++i)
+    if (Status status = plan.readPart(ranks[i], parts[i]); !status.ok())
+      return status;
+  nearPrograms.resize(tables.size());
+  outputPrograms.resize(tables.size());
+  unsigned epoch = 0;
+  for (unsigned set = 0; set < tables.size(); ++set) {
+    if (rounds[set].rounds.empty())
+      continue;
+    std::vector<MessageProgram> host(ranks.size());
+    for (unsigned i = 0; i < ranks.size(); ++i)
+      if (Status status = MessageProgram::read(
+              parts[i].part.rankTables[set], ranks[i], manifest.ranks, host[i]);
+          !status.ok())
+        return status;
+    for (bool reachesOutput : {false, true}) {
+      auto &programs = reachesOutput ? outputPrograms : nearPrograms;
+      if (Status status = NearProgram::make(host, set, epoch, *layout,
+                                            reachesOutput, programs[set]);
+          !status.ok())
+        return status;
+    }
+    epoch += NearProgram::needs(tables[set], ranks).epochs;
+  }
+  return addNearCode(plan);
+}
+
+/// Whatever code for messages there is can copy, and knows flags.
+Status StreamPlan::addNearCode(const LoadedPlan &plan) {
+  for (const LoadedProgram &program : programs)
+    for (const plan::KernelInfo *kernel : program.kernels) {
+      if (!kernel)
+        continue;
+      llvm::StringRef code;
+      if (Status status = plan.findBlob(kernel->blob, code); !status.ok())
+        return status;
+      nearBlockSize = kernel->blockSize;
+      return group.device().load(
+          code, kernel->symbolOf(rank),
+          {layout->groups(), layout->blocksPerGroup(), nearBlockSize},
+          nearFunction);
+    }
+  return {};
+}
+
+/// The addresses of peers, with those of outputs at `place` of `region` if
+/// there is one.
+std::vector<PeerEntry> StreamPlan::peersAt(const NearRanks::Region *region,
+                                           uint64_t place) const {
+  std::vector<PeerEntry> peers;
+  for (unsigned i = 0; i < nearRanks().size(); ++i) {
+    char *base = (others[i] ? others[i] : memory)->data();
+    char *output = !region             ? nullptr
+                   : region->others[i] ? region->others[i]->data() + place
+                                       : region->begin + place;
+    peers.push_back({nullptr, output, base + nearControl, base});
+  }
+  return peers;
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+bool StreamPlan::hasNear(const Piece &piece, size_t round) const {
+  if (!layout)
+    return false;
+  const std::vector<uint64_t> &tables = nearPrograms[piece.set].rounds;
+  return round < tables.size() && tables[round] != NearProgram::noTable;
+}
+
+/// Null unless all ranks have an output, in memory that the host has mapped:
+/// then it is at one place of the same allocation on all of them.
+const NearRanks::Region *
+StreamPlan::regionOf(const JoinedPlan::Flight &flight) const {
+  auto hasOutput = [](const plan::RankLayout &layout) {
+    return layout.outputSegments > 0;
+  };
+  if (!group.near() || !llvm::all_of(manifest.layout, hasOutput))
+    return nullptr;
+  return group.near()->find(flight.request.recv,
+                            manifest.layout[rank].outputSegments *
+                                flight.segmentBytes);
+}
+
+/// The table of the addresses of peers, of which a new one is made for outputs
+/// at a new place.
+Status StreamPlan::findPeers(const Piece &piece, PeerEntry *&table) {
+  if (!piece.region) {
+    table = reinterpret_cast<PeerEntry *>(constants->data() + peerTable);
+    return {};
+  }
+  auto place = uint64_t(piece.output - piece.region->begin);
+  std::unique_ptr<DeviceBuffer> &buffer =
+      outputPeers[{piece.region->number, place}];
+  if (!buffer) {
+    std::vector<PeerEntry> peers = peersAt(piece.region, place);
+    std::unique_ptr<DeviceBuffer> made;
+    uint64_t bytes = peers.size() * sizeof(PeerEntry);
+    Status status = group.device().allocate(bytes, made);
+    if (status.ok())
+      status = group.device().copyNow(made->data(), peers.data(), bytes);
+    if (!status.ok())
+      return status;
+    buffer = std::move(made);
+  }
+  table = reinterpret_cast<PeerEntry *>(buffer->data());
+  return {};
+}
+
+/// What goes to ranks of the host and comes from them in round number `round`.
+/// Both ends have as many blocks: all ranks know the longest message, whatever
+/// the blocks of their kernels are.
+Status StreamPlan::writeNear(const Piece &piece, size_t round) {
+  if (!hasNear(piece, round))
+    return {};
+  constexpr unsigned usualBlockSize = 256;
+  const NearProgram &program =
+      (piece.region ? outputPrograms : nearPrograms)[piece.set];
+  uint64_t busy = llvm::divideCeil(
+      blocksFor(piece, piece.messages->header().mostChunks, usualBlockSize),
+      layout->groups());
+  LaunchArguments arguments = argumentsFor(piece);
+  arguments.control = memory->data();
+  if (Status status = findPeers(piece, arguments.peers); !status.ok())
+    return status;
+  arguments.abort = group.near()->abortWord();
+  arguments.table = constants->data() +
+                    (piece.region ? firstOutput : firstNear)[piece.set] +
+                    program.rounds[round];
+  arguments.blocks = std::min<uint64_t>(busy, layout->blocksPerGroup());
+  return group.device().launch(*nearFunction, arguments, piece.stream);
+}
