@@ -38,13 +38,15 @@ struct Round {
 /// and each raises another at its end.
 class RoundTraffic {
 public:
-  RoundTraffic(const Topology &topology, const MessageClock &clock,
-               bool isBeside)
+  RoundTraffic(const Topology &topology, const Collective &collective,
+               const MessageClock &clock, bool isBeside)
       : topology(topology), clock(clock), isBeside(isBeside),
         hostOf(topology.numRanks()), begun(topology.numRanks()) {
     for (auto [host, ranks] : llvm::enumerate(clock.hosts))
       for (unsigned rank : ranks)
         hostOf[rank] = host;
+    for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
+      reachesOutput &= collective.outputSlots(rank) > 0;
   }
 
   /// Adds all rounds of a rank.
@@ -59,6 +61,11 @@ private:
   };
   using Actions = std::vector<Action>;
 
+  /// The receiver copies it on.
+  bool lands(const MessageRow &row) const {
+    return row.dst.buffer != unsigned(BufferField::Scratch) &&
+           (row.dst.buffer != unsigned(BufferField::Output) || !reachesOutput);
+  }
   bool isNear(unsigned rank, unsigned peer) const {
     return hostOf[rank] == hostOf[peer];
   }
@@ -76,6 +83,9 @@ private:
   const Topology &topology;
   const MessageClock &clock;
   const bool isBeside;
+  /// Outputs are in memory that ranks of the host have mapped, as those of
+  /// programs that write to all peers are.
+  bool reachesOutput = true;
   std::vector<unsigned> hostOf;
   std::vector<bool> begun; ///< by rank: some kernel of it has
   /// Of streams by rank, of writes and messages by rank and peer.
@@ -164,7 +174,7 @@ void RoundTraffic::writeNear(unsigned rank, unsigned peer, const Round &round) {
   if (receives) {
     wait(actions, flag(Arrived, peer, rank), false);
     for (const MessageRow *row : received->second)
-      if (row->dst.buffer != unsigned(BufferField::Scratch))
+      if (lands(*row))
         actions.push_back(actionOf(*row, Kind::Copy));
   }
   signal(actions, Action::noLink, flag(Done, rank, peer), true);
@@ -279,8 +289,8 @@ sccl::messageTrafficOf(coll::ProgramOp program, const Collective &collective,
       makeMessages(program, collective, /*unweighted=*/true, pieces);
   if (failed(ranks))
     return mlir::failure();
-  RoundTraffic inTurn(topology, clock, /*isBeside=*/false),
-      beside(topology, clock, /*isBeside=*/true);
+  RoundTraffic inTurn(topology, collective, clock, /*isBeside=*/false),
+      beside(topology, collective, clock, /*isBeside=*/true);
   MessageTraffic result;
   for (auto [rank, messages] : llvm::enumerate(*ranks)) {
     std::vector<Round> rounds = roundsOf(messages);
