@@ -156,15 +156,17 @@ struct State {
   std::set<std::shared_ptr<Event>> events;
   /// The null streams of devices, in this process.
   int nullOwner = 0;
-  Stream *nulls[16] = {};
+  static constexpr int mostDevices = 32;
+  Stream *nulls[mostDevices] = {};
   std::atomic<unsigned> captures = 0; ///< under way
   /// Streams that have joined a capture, by the capture; false: that the one
   /// where it began does not wait for yet.
   std::map<void *, std::map<Stream *, bool>> forked;
-  std::atomic<unsigned> grid = 0;         ///< blocks of the last launch
-  std::atomic<uintptr_t> tables[16] = {}; ///< of peers, of the last launches
+  std::atomic<unsigned> grid = 0; ///< blocks of the last launch
+  std::atomic<uintptr_t> tables[mostDevices] =
+      {}; ///< of peers, of the last launches
   std::set<std::pair<int, int>> peers;
-  Context contexts[16];
+  Context contexts[mostDevices];
 };
 struct Handle {
   int64_t pid, fd;
