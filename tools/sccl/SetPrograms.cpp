@@ -106,8 +106,8 @@ static Result<Implementation> cut(const Candidate &candidate,
   return Implementation{std::move(made->collective), std::move(made->schedule)};
 }
 
-Result<const LoweredProgram *> SetPrograms::lower(const ProgramKey &key,
-                                                  bool isCut) {
+Result<const driver::LoweredProgram *> SetPrograms::lower(const ProgramKey &key,
+                                                          bool isCut) {
   auto [it, isNew] = programs.try_emplace({key, isCut});
   if (!isNew)
     return it->second.get();

@@ -36,9 +36,9 @@ struct Share {
 } // namespace
 
 static const char *const nearWishes[] = {"", "writes", "messages"};
-static constexpr WishNames wishes{"SCCL_WITHIN_HOST", nearWishes};
+static constexpr WishNames withinHost{"SCCL_WITHIN_HOST", nearWishes};
 
-NearRanks::Wish NearRanks::wish() { return wishes.read<Wish>(); }
+NearRanks::Wish NearRanks::wish() { return withinHost.read<Wish>(); }
 
 static Status refuse(const std::string &why) {
   return {scclErrorUnsupported,
@@ -57,7 +57,7 @@ Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
   auto unknown = [](unsigned) -> std::string {
     return "SCCL_WITHIN_HOST is neither writes nor messages";
   };
-  if (Status agreed = wishes.agree(all, unknown, wish); !agreed.ok())
+  if (Status agreed = withinHost.agree(all, unknown, wish); !agreed.ok())
     return agreed;
   bool required = wish == Wish::Writes;
   if (!staging)
