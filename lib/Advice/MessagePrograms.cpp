@@ -79,6 +79,14 @@ std::optional<Error> Adviser::tryMessages() {
         return error;
   if (deadline.isOver())
     advice.stopped = deadline.reason();
+  // One program is for all sizes, whatever time there is.
+  if (std::ranges::none_of(advice.sizes, &SizeAdvice::isSimulated)) {
+    limit = &rest;
+    Result<std::vector<double>> times = tryMessages({0, 1, {}, 0});
+    limit = &deadline;
+    if (!times)
+      return Error{times.error()};
+  }
   std::erase_if(advice.sizes,
                 [](const SizeAdvice &size) { return !size.isSimulated(); });
   return std::nullopt;

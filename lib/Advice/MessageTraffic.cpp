@@ -21,9 +21,6 @@ using namespace sccl;
 
 using Kind = Action::Kind;
 
-/// Thread blocks of a kernel, as libsccl launches them.
-static constexpr unsigned blocksOfKernel = 32;
-
 namespace {
 /// What a rank does in one round, by rows.
 struct Round {
@@ -46,7 +43,9 @@ public:
       for (unsigned rank : ranks)
         hostOf[rank] = host;
     for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-      reachesOutput &= collective.outputSlots(rank) > 0;
+      reachesOutput &=
+          collective.outputSlots(rank) > 0 &&
+          collective.inputSlots(rank) <= collective.outputSlots(rank);
   }
 
   /// Adds all rounds of a rank.
@@ -56,9 +55,6 @@ public:
   std::optional<Link> missing;
 
 private:
-  struct Lane {
-    std::vector<Action> actions;
-  };
   using Actions = std::vector<Action>;
 
   /// The receiver copies it on.
@@ -242,14 +238,15 @@ Traffic RoundTraffic::take() {
     traffic.channels.push_back({rank, std::move(actions), blocks});
   };
   for (auto &[rank, actions] : streams)
-    add(rank, actions, blocksOfKernel);
+    add(rank, actions, blocksOfMessageKernels);
   std::map<unsigned, unsigned> peers;
   for (const auto &[ends, unused] : writes)
     ++peers[ends.first];
   for (auto &[ends, actions] : writes)
-    add(ends.first, actions, std::max(blocksOfKernel / peers[ends.first], 1u));
+    add(ends.first, actions,
+        std::max(blocksOfMessageKernels / peers[ends.first], 1u));
   for (auto &[ends, actions] : messages)
-    add(ends.first, actions, blocksOfKernel);
+    add(ends.first, actions, blocksOfMessageKernels);
   return traffic;
 }
 
@@ -277,8 +274,7 @@ static std::vector<Round> roundsOf(const RankMessages &messages) {
 }
 
 const Traffic &MessageTraffic::of(double chunkBytes) const {
-  constexpr double longBytes = 128 << 10;
-  return mostChunks * chunkBytes >= longBytes ? beside : inTurn;
+  return mostChunks * chunkBytes >= longMessageBytes ? beside : inTurn;
 }
 
 mlir::FailureOr<MessageTraffic>

@@ -44,6 +44,7 @@ struct BarrierSession {
   ncclMultimemHandle mmHandle;
 };
 static_assert(sizeof(CoopAny) == 24);
+static_assert(sizeof(GinContext) <= 128 && sizeof(BarrierSession) <= 128);
 
 /// Calls `body` with the threads of `coop`.
 template <typename Body>

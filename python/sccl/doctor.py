@@ -137,14 +137,16 @@ def _nccl() -> Finding:
     names = [asked] if asked else ["libnccl.so.2", "librccl.so.1"]
     for name in names:
         try:
-            version = ctypes.c_int()
-            if ctypes.CDLL(name).ncclGetVersion(ctypes.byref(version)) == 0:
+            version, library = ctypes.c_int(), ctypes.CDLL(name)
+            known = library.ncclGetVersion(ctypes.byref(version)) == 0
+            # libsccl-nccl has NCCL's name and functions, too; 2.10 is 21000.
+            if known and version.value >= 21000 and not hasattr(library, "scclGetVersion"):
                 major, rest = divmod(version.value, 10000)
                 text = f"{name} {major}.{rest // 100}.{rest % 100}"
                 return "OK", "NCCL", f"{text} sends between GPUs of several hosts"
         except (OSError, AttributeError):
             continue
-    return "--", "NCCL", f"no {' or '.join(names)}: GPUs of several hosts need MPI"
+    return "--", "NCCL", f"no NCCL in {' or '.join(names)}: GPUs of several hosts need MPI"
 
 
 def _plans() -> Finding:

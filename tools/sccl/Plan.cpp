@@ -455,7 +455,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
                      {options.timeoutSeconds, 0, interrupt.flag()});
   if (!baselines)
     return BadInput;
-  bool hasIntact = intact && !intact->candidates.empty();
+  bool hasIntact = intact && !intact->candidates.empty() &&
+                   intact->sizes.size() == sizes.size();
   print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
         {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded,
          treeOf(advice->candidates.front().implementation.collective,

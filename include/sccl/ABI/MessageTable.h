@@ -51,6 +51,13 @@ inline constexpr const char *messageTarget = "mpi";
 /// of each other, and of writes to ranks of the host with signals and waits.
 inline constexpr const char *messageChipPrefix = "mpi/";
 
+/// The most blocks of kernels for messages: enough to read and write faster
+/// than any network.
+inline constexpr unsigned blocksOfMessageKernels = 32;
+/// Messages of so many bytes may take longer than the events by which they run
+/// beside writes. That is assumed: some microseconds of a network.
+inline constexpr uint64_t longMessageBytes = 128 << 10;
+
 struct MessageHeader {
   uint32_t version; ///< messageTableVersion
   uint32_t ranks;

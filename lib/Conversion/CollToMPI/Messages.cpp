@@ -54,6 +54,7 @@ private:
   uint64_t keyOf(unsigned rank, const Slots &slots, unsigned i) const;
   void noteRead(unsigned rank, const Slots &slots, const MessageRow &row);
   void noteWrite(unsigned rank, const Slots &slots, const MessageRow &row);
+  bool isUnwritten(unsigned rank, const Slots &slots, unsigned count) const;
   void noteSame(unsigned rank, const Slots &slots, const MessageRow &row);
   void need(uint32_t row);
   uint32_t append(unsigned rank, const MessageRow &row);
@@ -152,8 +153,17 @@ void MessageMaker::noteWrite(unsigned rank, const Slots &slots,
   }
 }
 
+bool MessageMaker::isUnwritten(unsigned rank, const Slots &slots,
+                               unsigned count) const {
+  for (unsigned i = 0; i < count; ++i)
+    if (uses.lookup(keyOf(rank, slots, i)).writer)
+      return false;
+  return true;
+}
+
 /// A copy to what is the same place if the caller's buffers are one, where it
-/// changes nothing: those who have read it before need not be done.
+/// changes nothing: those who have read it before need not be done. Where they
+/// are two, nobody has read what nobody has written.
 void MessageMaker::noteSame(unsigned rank, const Slots &slots,
                             const MessageRow &row) {
   for (unsigned i = 0; i < row.count; ++i)
@@ -250,8 +260,10 @@ void MessageMaker::add(const Transfer &transfer, uint32_t average,
   MessageRow row = describe(transfer, MessageRow::Copy);
   row.src = encode(sources[0]);
   row.dst = encode(dst);
+  bool isSame = isUnwritten(executor, dst, row.count) &&
+                keyOf(executor, sources[0], 0) == keyOf(executor, dst, 0);
   noteRead(executor, sources[0], row);
-  if (keyOf(executor, sources[0], 0) == keyOf(executor, dst, 0))
+  if (isSame)
     noteSame(executor, dst, row);
   else
     noteWrite(executor, dst, row);

@@ -226,7 +226,13 @@ DeviceBuffer *HostStaging::find(const void *memory) const {
   return nullptr;
 }
 
-bool HostStaging::free(void *memory) {
+bool HostStaging::free(void *memory, bool isInUse) {
+  if (isInUse)
+    for (std::unique_ptr<DeviceBuffer> &buffer : buffers)
+      if (buffer->data() == memory)
+        (void)buffer.release();
+  if (isInUse)
+    return std::erase(buffers, nullptr) != 0;
   return std::erase_if(buffers, [&](const auto &buffer) {
            return buffer->data() == memory;
          }) != 0;

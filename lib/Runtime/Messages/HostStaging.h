@@ -58,8 +58,9 @@ public:
   Status allocate(uint64_t bytes, void **memory);
   /// Null if `memory` is not from `allocate`.
   DeviceBuffer *find(const void *memory) const;
-  /// False if it is not from `allocate`.
-  bool free(void *memory);
+  /// False if it is not from `allocate`. Others may still write there if it
+  /// `isInUse`: then it is left alone from now on.
+  bool free(void *memory, bool isInUse = false);
   /// Copies between any two addresses of host and GPU.
   Status copy(void *to, const void *from, uint64_t bytes);
 

@@ -332,14 +332,13 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
 }
 
 Status MessageCommunicator::free(void *memory) {
-  if (staging && staging->find(memory)) {
-    NearRanks *near = streams ? streams->near() : nullptr;
-    Status status = near && !group->isPoisoned()
-                        ? near->remove(group->bootstrap, memory)
-                        : Status();
-    (void)staging->free(memory);
-    return status;
-  }
+  NearRanks *near = streams ? streams->near() : nullptr;
+  if (near && !group->isPoisoned())
+    if (Status status = near->remove(group->bootstrap, memory); !status.ok())
+      return status;
+  // Messages of a failed launch, or kernels of peers, may still write there.
+  if (staging && staging->free(memory, streams && group->isPoisoned()))
+    return {};
   auto found = std::find(blocks.begin(), blocks.end(), memory);
   if (found == blocks.end())
     return invalid("the memory is not from scclMemAlloc");

@@ -24,6 +24,7 @@ Status StreamPlan::addNear(const LoadedPlan &plan) {
       return status;
   nearPrograms.resize(tables.size());
   outputPrograms.resize(tables.size());
+  reachOutputs.resize(tables.size());
   unsigned epoch = 0;
   for (unsigned set = 0; set < tables.size(); ++set) {
     if (rounds[set].rounds.empty())
@@ -34,6 +35,9 @@ Status StreamPlan::addNear(const LoadedPlan &plan) {
               parts[i].part.rankTables[set], ranks[i], manifest.ranks, host[i]);
           !status.ok())
         return status;
+    for (const MessageProgram &program : host)
+      reachOutputs[set] =
+          reachOutputs[set] || NearProgram::needs(program, ranks).slots > 0;
     for (bool reachesOutput : {false, true}) {
       auto &programs = reachesOutput ? outputPrograms : nearPrograms;
       if (Status status = NearProgram::make(host, set, epoch, *layout,
@@ -90,18 +94,23 @@ bool StreamPlan::hasNear(const Piece &piece, size_t round) const {
   return round < tables.size() && tables[round] != NearProgram::noTable;
 }
 
-/// Null unless all ranks have an output, in memory that the host has mapped:
-/// then it is at one place of the same allocation on all of them.
-const NearRanks::Region *
-StreamPlan::regionOf(const JoinedPlan::Flight &flight) const {
-  auto hasOutput = [](const plan::RankLayout &layout) {
-    return layout.outputSegments > 0;
+/// Null unless messages of the host go to outputs, and that of this rank is in
+/// memory that the host has mapped: then it is at one place of the same
+/// allocation on all ranks. So it is not where ranks that work in place have it
+/// in a longer input.
+const NearRanks::Region *StreamPlan::regionOf(const JoinedPlan::Flight &flight,
+                                              unsigned set) const {
+  auto isAtOnePlace = [](const plan::RankLayout &layout) {
+    return layout.outputSegments > 0 &&
+           layout.inputSegments <= layout.outputSegments;
   };
-  if (!group.near() || !llvm::all_of(manifest.layout, hasOutput))
+  if (!group.near() || !reachOutputs[set] ||
+      !llvm::all_of(manifest.layout, isAtOnePlace))
     return nullptr;
-  return group.near()->find(flight.request.recv,
-                            manifest.layout[rank].outputSegments *
-                                flight.segmentBytes);
+  uint64_t most = 0;
+  for (const plan::RankLayout &layout : manifest.layout)
+    most = std::max<uint64_t>(most, layout.outputSegments);
+  return group.near()->find(flight.request.recv, most * flight.segmentBytes);
 }
 
 /// The table of the addresses of peers, of which a new one is made for outputs
@@ -112,20 +121,31 @@ Status StreamPlan::findPeers(const Piece &piece, PeerEntry *&table) {
     return {};
   }
   auto place = uint64_t(piece.output - piece.region->begin);
-  std::unique_ptr<DeviceBuffer> &buffer =
-      outputPeers[{piece.region->number, place}];
-  if (!buffer) {
-    std::vector<PeerEntry> peers = peersAt(piece.region, place);
-    std::unique_ptr<DeviceBuffer> made;
-    uint64_t bytes = peers.size() * sizeof(PeerEntry);
-    Status status = group.device().allocate(bytes, made);
-    if (status.ok())
-      status = group.device().copyNow(made->data(), peers.data(), bytes);
-    if (!status.ok())
-      return status;
-    buffer = std::move(made);
+  auto found = outputPeers.find({piece.region->number, place});
+  if (found != outputPeers.end()) {
+    table = found->second;
+    return {};
   }
-  table = reinterpret_cast<PeerEntry *>(buffer->data());
+  // Drivers give no less.
+  constexpr uint64_t blockBytes = 2 << 20;
+  std::vector<PeerEntry> peers = peersAt(piece.region, place);
+  uint64_t bytes = peers.size() * sizeof(PeerEntry);
+  Device &device = group.device();
+  if (bytes > leftOfBlock) {
+    std::unique_ptr<DeviceBuffer> block;
+    uint64_t size = std::max(blockBytes, bytes);
+    if (Status status = device.allocate(size, block); !status.ok())
+      return status;
+    peerBlocks.push_back(std::move(block));
+    leftOfBlock = size;
+  }
+  const DeviceBuffer &block = *peerBlocks.back();
+  char *at = block.data() + block.size() - leftOfBlock;
+  if (Status status = device.copyNow(at, peers.data(), bytes); !status.ok())
+    return status;
+  leftOfBlock -= bytes;
+  table = reinterpret_cast<PeerEntry *>(at);
+  outputPeers.emplace(std::pair(piece.region->number, place), table);
   return {};
 }
 

@@ -13,6 +13,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <atomic>
+#include <cstring>
 
 using namespace sccl;
 
@@ -22,6 +23,7 @@ struct Neighbourhood {
   NearRanks::Wish wish;
   int32_t host; ///< of the transport; below 0 if nobody is near
   uint64_t machine;
+  char device[32]; ///< tells those of a machine apart
   Outcome outcome;
 
   bool isNear(const Neighbourhood &other) const {
@@ -48,7 +50,10 @@ static Status refuse(const std::string &why) {
 Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
                        HostStaging *staging,
                        std::unique_ptr<NearRanks> &result) {
-  Neighbourhood own = {wish(), host, 0, {}};
+  Neighbourhood own = {wish(), host, 0, {}, {}};
+  if (staging)
+    std::strncpy(own.device, staging->device().id().c_str(),
+                 sizeof(own.device) - 1);
   own.outcome = Outcome(attempt([&] { return machineId(own.machine, rank); }));
   Gathered<Neighbourhood> all(bootstrap.size());
   if (Status gathered = bootstrap.gather(own, all); !gathered.ok())
@@ -78,6 +83,15 @@ Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
   }
   if (!hasSome)
     return {};
+  // Kernels that wait for each other would have to be on it at once.
+  for (unsigned other = 0; other < all.size(); ++other)
+    for (unsigned before = 0; before < other; ++before)
+      if (all[before].isNear(all[other]) &&
+          !std::strcmp(all[before].device, all[other].device))
+        return required
+                   ? refuse("rank " + std::to_string(before) + " and rank " +
+                            std::to_string(other) + " share a GPU")
+                   : Status();
   std::unique_ptr<NearRanks> made(
       new NearRanks(rank, std::move(ranks), required));
   Status status = made->tryOut(bootstrap, *staging);
@@ -147,8 +161,21 @@ Status NearRanks::remove(const Bootstrap &bootstrap, const void *memory) {
   auto isIt = [&](const std::unique_ptr<Region> &region) {
     return region->begin == memory;
   };
-  return std::erase_if(regions, isIt) != 0 ? bootstrap.agree(Status())
-                                           : Status();
+  auto found = llvm::find_if(regions, isIt);
+  // 0: not mapped, or not from scclMemAlloc.
+  uint64_t own = found == regions.end() ? 0 : (*found)->number;
+  Gathered<uint64_t> all(bootstrap.size());
+  if (Status status = bootstrap.gather(own, all); !status.ok())
+    return status;
+  for (unsigned other = 0; other < all.size(); ++other)
+    if (all[other] != own)
+      return {scclErrorMismatch, "rank " + std::to_string(other) +
+                                     " frees other memory than rank " +
+                                     std::to_string(rank)};
+  if (own == 0)
+    return {};
+  regions.erase(found);
+  return bootstrap.agree(Status());
 }
 
 const NearRanks::Region *NearRanks::find(const void *begin,

@@ -15,7 +15,7 @@
 using namespace sccl;
 
 /// Enough to read and write faster than any network.
-static constexpr unsigned mostBlocks = 32;
+static constexpr unsigned mostBlocks = blocksOfMessageKernels;
 /// Pieces begin at these bytes of a segment, which no element crosses.
 static constexpr uint64_t pieceAlignment = 64;
 static constexpr uint64_t tableAlignment = 256;
@@ -212,7 +212,10 @@ Status StreamPlan::fillConstants() {
 }
 
 uint64_t StreamPlan::ownBytes() const {
-  return constants->size() + (memory ? memory->size() : 0);
+  uint64_t bytes = constants->size() + (memory ? memory->size() : 0);
+  for (const std::unique_ptr<DeviceBuffer> &block : peerBlocks)
+    bytes += block->size();
+  return bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,7 +242,7 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   piece.reduction = reductionNumber(request.type, request.op);
   piece.stream = request.stream;
   piece.distance = flight.segmentBytes;
-  piece.region = regionOf(flight);
+  piece.region = regionOf(flight, piece.set);
   Device &device = group.device();
   RoundCarrier &carrier = group.carrier();
   if (Status status = device.begin(request.stream); !status.ok())
@@ -351,10 +354,9 @@ Status StreamPlan::compute(const Piece &piece,
 /// True if messages may take longer than the events by which they run beside
 /// writes. That is assumed: some microseconds of a network.
 bool StreamPlan::isLong(const Piece &piece) const {
-  constexpr uint64_t longBytes = 128 << 10;
   return piece.messages->header().mostChunks *
              chunkStride(piece.bytes, piece.program->chunksPerSegment) >=
-         longBytes;
+         longMessageBytes;
 }
 
 /// What the rank sends and receives in round number `round`, of which

@@ -112,7 +112,8 @@ private:
                                  uint64_t place) const;
   Status findPeers(const Piece &piece, PeerEntry *&table);
   Status writeNear(const Piece &piece, size_t round);
-  const NearRanks::Region *regionOf(const JoinedPlan::Flight &flight) const;
+  const NearRanks::Region *regionOf(const JoinedPlan::Flight &flight,
+                                    unsigned set) const;
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
   void addMessage(const Piece &piece, const MessageRow &row);
 
@@ -137,9 +138,11 @@ private:
   std::optional<NearLayout> layout;
   /// By set: with landings, and where all outputs are mapped.
   std::vector<NearProgram> nearPrograms, outputPrograms;
+  std::vector<bool> reachOutputs; ///< by set: the two differ on the host
   /// By region and the output's place there, the addresses of peers.
-  std::map<std::pair<uint64_t, uint64_t>, std::unique_ptr<DeviceBuffer>>
-      outputPeers;
+  std::map<std::pair<uint64_t, uint64_t>, PeerEntry *> outputPeers;
+  std::vector<std::unique_ptr<DeviceBuffer>> peerBlocks; ///< of these
+  uint64_t leftOfBlock = 0;                              ///< bytes of the last
   std::unique_ptr<DeviceFunction> nearFunction;
   unsigned nearBlockSize = 1;
   NearRanks::Mapped others;
