@@ -262,6 +262,30 @@ TEST_P(NearRounds, OutputsThatAreMappedAreWrittenTo) {
   EXPECT_EQ(0, onRanks(ranks, count, count + 64, body));
 }
 
+/// In place a reduce_scatter has its output elsewhere in the input of each
+/// rank, so that no rank knows the place of another's.
+TEST_P(NearRounds, OutputsWithinInputsAreReachedByNobody) {
+  constexpr size_t count = 1003;
+  Ranks ranks{4, SCCL_TEST_PLANS "/line4-left-reduce_scatter.sccl"};
+  ranks.ofHost = 4;
+  auto body = [&](const RankEnd &end, RoundRank &rank) {
+    std::vector<float> all = sumOf<float>(4, 4 * count);
+    auto from = all.begin() + end.rank * count;
+    std::vector<float> sum(from, from + count);
+    int failed = 0;
+    for (bool isInPlace : {true, false, true}) {
+      void *recv = isInPlace
+                       ? static_cast<float *>(rank.send) + end.rank * count
+                       : rank.recv;
+      failed += rank.put(rank.send, inputOf<float>(end.rank, 4 * count)) +
+                check(!rank.launch(rank.send, recv, count), "launch") +
+                rank.expect(recv, sum, isInPlace ? "in place" : "out of place");
+    }
+    return failed;
+  };
+  EXPECT_EQ(0, onRanks(ranks, 4 * count, count, body));
+}
+
 TEST_P(NearRounds, OfTenThousandLaunchesInARow) {
   Ranks ranks;
   ranks.ofHost = 2;
