@@ -147,11 +147,13 @@ int driver::synthesizeBatch(llvm::StringRef path,
                       " on " + instance.topology.name());
     llvm::json::Object object =
         solveRow(instance, request, *options, facts, progress);
+    // Whoever has read the row may send a signal for the next one.
+    const bool isInterrupted = *interrupt.flag();
     statuses.insert(object.getString("status")->str());
     auto paused = progress.pause();
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
     llvm::outs().flush();
-    if (*interrupt.flag())
+    if (isInterrupted)
       err() << "sccl: row " << number << " was interrupted\n";
   }
   if (done < problems.size())

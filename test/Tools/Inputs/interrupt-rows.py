@@ -20,6 +20,8 @@ answered = threading.Event()
 
 
 def send():
+    # The row before has been printed; the next one begins then.
+    answered.wait(1)
     run.send_signal(number)
     while not answered.wait(3):
         run.send_signal(number)
