@@ -86,7 +86,7 @@ Status CommPlan::fillTables(const Flight &flight, const DirectKey &key,
   for (unsigned other = 0; other < numRanks; ++other)
     if (!locate(flight, key, other, entry))
       return {};
-  peers = tables.find(key);
+  peers = tables.kept.find(key);
   if (peers)
     return {};
   std::vector<PeerEntry> entries;
@@ -101,7 +101,7 @@ Status CommPlan::fillTables(const Flight &flight, const DirectKey &key,
     const PeerEntry *table = tables.of(key.program);
     entries.insert(entries.end(), table + numRanks, table + tables.size());
   }
-  return tables.keep(*group.device, key, entries, peers);
+  return tables.kept.keep(*group.device, key, entries, peers);
 }
 
 /// Launches a program so that no rank goes on before the others have ended what

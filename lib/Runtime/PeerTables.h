@@ -9,6 +9,7 @@
 #define SCCL_LIB_RUNTIME_PEERTABLES_H
 
 #include "Group.h"
+#include "KeptTables.h"
 #include "Programs.h"
 
 #include <memory>
@@ -57,23 +58,17 @@ public:
   /// Moves the caller's buffers in the table of direct launches on.
   void advance(uint64_t bytes);
 
-  /// Tables that were kept; null if there are none.
-  PeerEntry *find(const DirectKey &key) const;
-  /// Keeps `tables`, `key.pieces` of them, on the device.
-  Status keep(Device &device, const DirectKey &key,
-              const std::vector<PeerEntry> &tables, PeerEntry *&kept);
   /// Forgets all tables of a region.
-  void forget(uint64_t region);
+  void forget(uint64_t region) {
+    kept.forget([&](const DirectKey &key) {
+      return key.send.region == region || key.recv.region == region;
+    });
+  }
+
+  /// Of direct launches in streams; each has `pieces` tables.
+  KeptTables<DirectKey> kept;
 
 private:
-  struct Kept {
-    DirectKey key;
-    bool isUsed;
-    size_t entries;
-    PeerEntry *tables;
-  };
-  Status reserve(Device &device, size_t count, PeerEntry *&place);
-
   size_t numRanks = 0, numEntries = 0;
   unsigned numPrograms = 0;
   std::vector<PeerEntry> entries;
@@ -81,9 +76,6 @@ private:
   /// written to the table of direct launches there.
   std::unique_ptr<DeviceBuffer> deviceTables;
   std::vector<PeerEntry> uploaded;
-  std::vector<Kept> kept;
-  std::vector<std::unique_ptr<DeviceBuffer>> blocks; ///< of kept tables
-  size_t left = 0; ///< entries of the last block
 };
 
 } // namespace sccl

@@ -227,15 +227,16 @@ DeviceBuffer *HostStaging::find(const void *memory) const {
 }
 
 bool HostStaging::free(void *memory, bool isInUse) {
+  auto isIt = [&](const std::unique_ptr<DeviceBuffer> &buffer) {
+    return buffer->data() == memory;
+  };
+  auto found = std::find_if(buffers.begin(), buffers.end(), isIt);
+  if (found == buffers.end())
+    return false;
   if (isInUse)
-    for (std::unique_ptr<DeviceBuffer> &buffer : buffers)
-      if (buffer->data() == memory)
-        (void)buffer.release();
-  if (isInUse)
-    return std::erase(buffers, nullptr) != 0;
-  return std::erase_if(buffers, [&](const auto &buffer) {
-           return buffer->data() == memory;
-         }) != 0;
+    (void)found->release();
+  buffers.erase(found);
+  return true;
 }
 
 Status HostStaging::copy(void *to, const void *from, uint64_t bytes) {

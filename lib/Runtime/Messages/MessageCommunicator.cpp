@@ -333,9 +333,14 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
 
 Status MessageCommunicator::free(void *memory) {
   NearRanks *near = streams ? streams->near() : nullptr;
-  if (near && !group->isPoisoned())
-    if (Status status = near->remove(group->bootstrap, memory); !status.ok())
+  if (near && !group->isPoisoned()) {
+    uint64_t region = 0;
+    if (Status status = near->remove(group->bootstrap, memory, region);
+        !status.ok())
       return status;
+    for (std::unique_ptr<JoinedPlan> &plan : plans)
+      static_cast<MessagePlan &>(*plan).forget(region);
+  }
   // Messages of a failed launch, or kernels of peers, may still write there.
   if (staging && staging->free(memory, streams && group->isPoisoned()))
     return {};

@@ -40,6 +40,12 @@ public:
   /// Collective; see scclLaunch. Nothing else may be in flight.
   Status execute(Flight &flight);
 
+  /// Of memory that GPUs of the host had mapped: it goes.
+  void forget(uint64_t region) {
+    if (stream)
+      stream->forget(region);
+  }
+
   ~MessagePlan() override;
 
 private:

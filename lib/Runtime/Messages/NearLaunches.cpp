@@ -25,6 +25,8 @@ Status StreamPlan::addNear(const LoadedPlan &plan) {
   nearPrograms.resize(tables.size());
   outputPrograms.resize(tables.size());
   reachOutputs.resize(tables.size());
+  for (const plan::RankLayout &layout : manifest.layout)
+    outputSegments = std::max<uint64_t>(outputSegments, layout.outputSegments);
   unsigned epoch = 0;
   for (unsigned set = 0; set < tables.size(); ++set) {
     if (rounds[set].rounds.empty())
@@ -35,9 +37,16 @@ Status StreamPlan::addNear(const LoadedPlan &plan) {
               parts[i].part.rankTables[set], ranks[i], manifest.ranks, host[i]);
           !status.ok())
         return status;
-    for (const MessageProgram &program : host)
-      reachOutputs[set] =
-          reachOutputs[set] || NearProgram::needs(program, ranks).slots > 0;
+    // In place a rank has its output anywhere in a longer input.
+    reachOutputs[set] =
+        llvm::any_of(host,
+                     [&](const MessageProgram &program) {
+                       return NearProgram::needs(program, ranks).slots > 0;
+                     }) &&
+        llvm::all_of(manifest.layout, [](const plan::RankLayout &layout) {
+          return layout.outputSegments > 0 &&
+                 layout.inputSegments <= layout.outputSegments;
+        });
     for (bool reachesOutput : {false, true}) {
       auto &programs = reachesOutput ? outputPrograms : nearPrograms;
       if (Status status = NearProgram::make(host, set, epoch, *layout,
@@ -94,59 +103,19 @@ bool StreamPlan::hasNear(const Piece &piece, size_t round) const {
   return round < tables.size() && tables[round] != NearProgram::noTable;
 }
 
-/// Null unless messages of the host go to outputs, and that of this rank is in
-/// memory that the host has mapped: then it is at one place of the same
-/// allocation on all ranks. So it is not where ranks that work in place have it
-/// in a longer input.
-const NearRanks::Region *StreamPlan::regionOf(const JoinedPlan::Flight &flight,
-                                              unsigned set) const {
-  auto isAtOnePlace = [](const plan::RankLayout &layout) {
-    return layout.outputSegments > 0 &&
-           layout.inputSegments <= layout.outputSegments;
-  };
-  if (!group.near() || !reachOutputs[set] ||
-      !llvm::all_of(manifest.layout, isAtOnePlace))
-    return nullptr;
-  uint64_t most = 0;
-  for (const plan::RankLayout &layout : manifest.layout)
-    most = std::max<uint64_t>(most, layout.outputSegments);
-  return group.near()->find(flight.request.recv, most * flight.segmentBytes);
-}
-
-/// The table of the addresses of peers, of which a new one is made for outputs
-/// at a new place.
-Status StreamPlan::findPeers(const Piece &piece, PeerEntry *&table) {
-  if (!piece.region) {
-    table = reinterpret_cast<PeerEntry *>(constants->data() + peerTable);
+/// Gives `piece` a table of the addresses of peers, with those of their outputs
+/// where this rank's is in `region`.
+Status StreamPlan::findPeers(const NearRanks::Region *region, Piece &piece) {
+  piece.reachesOutput = region != nullptr;
+  piece.peers = reinterpret_cast<PeerEntry *>(constants->data() + peerTable);
+  if (!region)
     return {};
-  }
-  auto place = uint64_t(piece.output - piece.region->begin);
-  auto found = outputPeers.find({piece.region->number, place});
-  if (found != outputPeers.end()) {
-    table = found->second;
-    return {};
-  }
-  // Drivers give no less.
-  constexpr uint64_t blockBytes = 2 << 20;
-  std::vector<PeerEntry> peers = peersAt(piece.region, place);
-  uint64_t bytes = peers.size() * sizeof(PeerEntry);
-  Device &device = group.device();
-  if (bytes > leftOfBlock) {
-    std::unique_ptr<DeviceBuffer> block;
-    uint64_t size = std::max(blockBytes, bytes);
-    if (Status status = device.allocate(size, block); !status.ok())
-      return status;
-    peerBlocks.push_back(std::move(block));
-    leftOfBlock = size;
-  }
-  const DeviceBuffer &block = *peerBlocks.back();
-  char *at = block.data() + block.size() - leftOfBlock;
-  if (Status status = device.copyNow(at, peers.data(), bytes); !status.ok())
-    return status;
-  leftOfBlock -= bytes;
-  table = reinterpret_cast<PeerEntry *>(at);
-  outputPeers.emplace(std::pair(piece.region->number, place), table);
-  return {};
+  auto place = uint64_t(piece.output - region->begin);
+  std::pair key(region->number, place);
+  piece.peers = outputPeers.find(key);
+  return piece.peers ? Status()
+                     : outputPeers.keep(group.device(), key,
+                                        peersAt(region, place), piece.peers);
 }
 
 /// What goes to ranks of the host and comes from them in round number `round`.
@@ -157,17 +126,16 @@ Status StreamPlan::writeNear(const Piece &piece, size_t round) {
     return {};
   constexpr unsigned usualBlockSize = 256;
   const NearProgram &program =
-      (piece.region ? outputPrograms : nearPrograms)[piece.set];
+      (piece.reachesOutput ? outputPrograms : nearPrograms)[piece.set];
   uint64_t busy = llvm::divideCeil(
       blocksFor(piece, piece.messages->header().mostChunks, usualBlockSize),
       layout->groups());
   LaunchArguments arguments = argumentsFor(piece);
   arguments.control = memory->data();
-  if (Status status = findPeers(piece, arguments.peers); !status.ok())
-    return status;
+  arguments.peers = piece.peers;
   arguments.abort = group.near()->abortWord();
   arguments.table = constants->data() +
-                    (piece.region ? firstOutput : firstNear)[piece.set] +
+                    (piece.reachesOutput ? firstOutput : firstNear)[piece.set] +
                     program.rounds[round];
   arguments.blocks = std::min<uint64_t>(busy, layout->blocksPerGroup());
   return group.device().launch(*nearFunction, arguments, piece.stream);

@@ -157,22 +157,23 @@ void NearRanks::add(const Bootstrap &bootstrap, Device &device,
     regions.push_back(std::move(region));
 }
 
-Status NearRanks::remove(const Bootstrap &bootstrap, const void *memory) {
+Status NearRanks::remove(const Bootstrap &bootstrap, const void *memory,
+                         uint64_t &number) {
   auto isIt = [&](const std::unique_ptr<Region> &region) {
     return region->begin == memory;
   };
   auto found = llvm::find_if(regions, isIt);
   // 0: not mapped, or not from scclMemAlloc.
-  uint64_t own = found == regions.end() ? 0 : (*found)->number;
+  number = found == regions.end() ? 0 : (*found)->number;
   Gathered<uint64_t> all(bootstrap.size());
-  if (Status status = bootstrap.gather(own, all); !status.ok())
+  if (Status status = bootstrap.gather(number, all); !status.ok())
     return status;
   for (unsigned other = 0; other < all.size(); ++other)
-    if (all[other] != own)
+    if (all[other] != number)
       return {scclErrorMismatch, "rank " + std::to_string(other) +
                                      " frees other memory than rank " +
                                      std::to_string(rank)};
-  if (own == 0)
+  if (number == 0)
     return {};
   regions.erase(found);
   return bootstrap.agree(Status());

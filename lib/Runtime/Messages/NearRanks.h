@@ -64,8 +64,10 @@ public:
   /// Collective, on all hosts. Lets ranks of the host write to `memory`, which
   /// lasts until `remove`; none if not all can.
   void add(const Bootstrap &bootstrap, Device &device, DeviceBuffer &memory);
-  /// Collective. Returns when no rank has the memory mapped any more.
-  Status remove(const Bootstrap &bootstrap, const void *memory);
+  /// Collective. Returns when no rank has the memory mapped any more. `number`
+  /// is that of its region, or 0.
+  Status remove(const Bootstrap &bootstrap, const void *memory,
+                uint64_t &number);
   /// That of these bytes; null if there is none.
   const Region *find(const void *begin, uint64_t bytes) const;
 

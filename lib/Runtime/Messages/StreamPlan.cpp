@@ -14,8 +14,6 @@
 
 using namespace sccl;
 
-/// Enough to read and write faster than any network.
-static constexpr unsigned mostBlocks = blocksOfMessageKernels;
 /// Pieces begin at these bytes of a segment, which no element crosses.
 static constexpr uint64_t pieceAlignment = 64;
 static constexpr uint64_t tableAlignment = 256;
@@ -27,9 +25,10 @@ Status StreamPlan::load(const LoadedPlan &plan, unsigned rank, unsigned number,
                         StreamGroup &group, const scclConfig &config,
                         std::unique_ptr<StreamPlan> &result) {
   std::unique_ptr<StreamPlan> made(new StreamPlan(plan, rank, tables, group));
-  made->theNeeds.blocks = config.smBudget
-                              ? std::min<unsigned>(mostBlocks, config.smBudget)
-                              : mostBlocks;
+  made->theNeeds.blocks = blocksOfMessageKernels;
+  if (config.smBudget)
+    made->theNeeds.blocks =
+        std::min<unsigned>(blocksOfMessageKernels, config.smBudget);
   if (Status status = loadMessageCode(plan, rank, number, group.device(),
                                       made->theNeeds.blocks, made->programs);
       !status.ok())
@@ -212,10 +211,8 @@ Status StreamPlan::fillConstants() {
 }
 
 uint64_t StreamPlan::ownBytes() const {
-  uint64_t bytes = constants->size() + (memory ? memory->size() : 0);
-  for (const std::unique_ptr<DeviceBuffer> &block : peerBlocks)
-    bytes += block->size();
-  return bytes;
+  return constants->size() + (memory ? memory->size() : 0) +
+         outputPeers.bytes();
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,7 +239,6 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   piece.reduction = reductionNumber(request.type, request.op);
   piece.stream = request.stream;
   piece.distance = flight.segmentBytes;
-  piece.region = regionOf(flight, piece.set);
   Device &device = group.device();
   RoundCarrier &carrier = group.carrier();
   if (Status status = device.begin(request.stream); !status.ok())
@@ -251,6 +247,10 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
       !status.ok())
     return status;
   uint64_t most = std::min(pieces[program - programs.begin()], mostOfMessage);
+  const NearRanks::Region *region = nullptr;
+  if (group.near() && reachOutputs[piece.set])
+    region =
+        group.near()->find(request.recv, outputSegments * flight.segmentBytes);
   for (; piece.at < flight.segmentBytes; piece.at += piece.bytes) {
     piece.bytes = std::min(most, flight.segmentBytes - piece.at);
     bool isStaged = flight.isInPlace && !program->info->inPlace;
@@ -258,6 +258,8 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
     auto *recv = static_cast<char *>(request.recv);
     piece.input = send ? const_cast<char *>(send) + piece.at : nullptr;
     piece.output = recv ? recv + piece.at : nullptr;
+    if (Status status = findPeers(region, piece); !status.ok())
+      return status;
     Status status = isStaged ? runStaged(flight, piece) : runPiece(piece);
     if (!status.ok())
       return status;
@@ -292,8 +294,10 @@ Status StreamPlan::runStaged(const JoinedPlan::Flight &flight, Piece piece) {
   piece.input = area;
   if (!closesGaps(*piece.program))
     return runPiece(piece);
+  // The output is a copy, too.
+  if (Status status = findPeers(/*region=*/nullptr, piece); !status.ok())
+    return status;
   piece.output = area + layout.inputSegments * piece.bytes;
-  piece.region = nullptr;
   piece.distance = piece.bytes;
   if (Status status = runPiece(piece); !status.ok())
     return status;
@@ -351,8 +355,6 @@ Status StreamPlan::compute(const Piece &piece,
   return group.device().launch(*piece.function, arguments, piece.stream);
 }
 
-/// True if messages may take longer than the events by which they run beside
-/// writes. That is assumed: some microseconds of a network.
 bool StreamPlan::isLong(const Piece &piece) const {
   return piece.messages->header().mostChunks *
              chunkStride(piece.bytes, piece.program->chunksPerSegment) >=

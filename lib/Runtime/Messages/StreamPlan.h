@@ -13,9 +13,9 @@
 #include "StreamGroup.h"
 
 #include "Runtime/JoinedPlan.h"
+#include "Runtime/KeptTables.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 namespace sccl {
@@ -57,6 +57,10 @@ public:
   Status launch(const JoinedPlan::Flight &flight);
   /// Of the GPU.
   uint64_t ownBytes() const;
+  /// No launch reaches outputs in that memory any more.
+  void forget(uint64_t region) {
+    outputPeers.forget([&](const auto &key) { return key.first == region; });
+  }
   /// Messages may still be under way: leaves their memory alone.
   void abandon() { (void)memory.release(); }
 
@@ -72,8 +76,8 @@ private:
     char *input, *output;
     uint64_t at, bytes, distance; ///< of each segment
     void *stream;
-    /// Where ranks of the host write to the output; null if they do not.
-    const NearRanks::Region *region;
+    bool reachesOutput; ///< ranks of the host write there
+    PeerEntry *peers;   ///< on the device
   };
 
   StreamPlan(const LoadedPlan &plan, unsigned rank,
@@ -110,10 +114,8 @@ private:
                      llvm::ArrayRef<uint32_t> messages);
   std::vector<PeerEntry> peersAt(const NearRanks::Region *region,
                                  uint64_t place) const;
-  Status findPeers(const Piece &piece, PeerEntry *&table);
+  Status findPeers(const NearRanks::Region *region, Piece &piece);
   Status writeNear(const Piece &piece, size_t round);
-  const NearRanks::Region *regionOf(const JoinedPlan::Flight &flight,
-                                    unsigned set) const;
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
   void addMessage(const Piece &piece, const MessageRow &row);
 
@@ -138,11 +140,12 @@ private:
   std::optional<NearLayout> layout;
   /// By set: with landings, and where all outputs are mapped.
   std::vector<NearProgram> nearPrograms, outputPrograms;
-  std::vector<bool> reachOutputs; ///< by set: the two differ on the host
-  /// By region and the output's place there, the addresses of peers.
-  std::map<std::pair<uint64_t, uint64_t>, PeerEntry *> outputPeers;
-  std::vector<std::unique_ptr<DeviceBuffer>> peerBlocks; ///< of these
-  uint64_t leftOfBlock = 0;                              ///< bytes of the last
+  /// By set: messages of the host go to outputs, which are at one place of the
+  /// same allocation on all ranks if they are in memory of scclMemAlloc.
+  std::vector<bool> reachOutputs;
+  uint64_t outputSegments = 0; ///< of the rank that has the most
+  /// By region and the output's place there.
+  KeptTables<std::pair<uint64_t, uint64_t>> outputPeers;
   std::unique_ptr<DeviceFunction> nearFunction;
   unsigned nearBlockSize = 1;
   NearRanks::Mapped others;
