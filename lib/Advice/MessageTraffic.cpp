@@ -70,7 +70,7 @@ private:
   void signal(Actions &actions, unsigned link, unsigned flag, bool isFree);
   void wait(Actions &actions, unsigned flag, bool isFree);
   void pause(Actions &actions, double microseconds);
-  void begin(unsigned rank, double microseconds);
+  void begin(unsigned rank);
   void compute(unsigned rank, const Round &round);
   void writeNear(unsigned rank, unsigned peer, const Round &round);
   void send(unsigned rank, unsigned peer, const Round::Rows &rows);
@@ -129,9 +129,9 @@ void RoundTraffic::pause(Actions &actions, double microseconds) {
 }
 
 /// A kernel. The first is what a launch of any program begins with.
-void RoundTraffic::begin(unsigned rank, double microseconds) {
+void RoundTraffic::begin(unsigned rank) {
   if (begun[rank])
-    pause(streams[rank], microseconds);
+    pause(streams[rank], clock.kernelTime);
   begun[rank] = true;
 }
 
@@ -144,7 +144,7 @@ static Action actionOf(const MessageRow &row, Kind kind) {
 
 void RoundTraffic::compute(unsigned rank, const Round &round) {
   for (const Round::Rows &rows : round.launches) {
-    begin(rank, clock.kernelTime);
+    begin(rank);
     for (const MessageRow *row : rows)
       streams[rank].push_back(actionOf(*row, Kind::Copy));
   }
@@ -196,7 +196,7 @@ void RoundTraffic::addRound(unsigned rank, const Round &round) {
       (isNear(rank, peer) ? near : far).insert(peer);
   Actions &stream = streams[rank];
   if (!near.empty()) {
-    begin(rank, clock.kernelTime);
+    begin(rank);
     signal(stream, Action::noLink, flag(WritesBegin, rank, rank), true);
     for (unsigned peer : near)
       writeNear(rank, peer, round);

@@ -440,6 +440,7 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
   }
   std::vector<uint64_t> sizes = sizesOf(*advice);
   std::optional<Advice> intact;
+  bool hasIntact = false;
   if (std::optional<CollectiveFamily> same =
           amongAll(family, named, fabrics.front());
       same && fabrics.size() > 1) {
@@ -447,7 +448,9 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
                        options);
     if (!intact)
       return BadInput;
-    if (!intact->candidates.empty())
+    hasIntact =
+        !intact->candidates.empty() && intact->sizes.size() == sizes.size();
+    if (hasIntact)
       limitBy(*advice, *intact);
   }
   std::optional<std::vector<Baseline>> baselines =
@@ -455,8 +458,6 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
                      {options.timeoutSeconds, 0, interrupt.flag()});
   if (!baselines)
     return BadInput;
-  bool hasIntact = intact && !intact->candidates.empty() &&
-                   intact->sizes.size() == sizes.size();
   print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
         {*advice, hasIntact ? &*intact : nullptr, *baselines, named.bounded,
          treeOf(advice->candidates.front().implementation.collective,

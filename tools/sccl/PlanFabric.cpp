@@ -73,8 +73,7 @@ std::string driver::comparisonText(const NamedFabric &left,
 }
 
 void driver::limitBy(const Advice &left, Advice &intact) {
-  size_t count = std::min(left.sizes.size(), intact.sizes.size());
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < intact.sizes.size(); ++i)
     intact.sizes[i].microseconds =
         std::min(intact.sizes[i].microseconds, left.sizes[i].microseconds);
 }
