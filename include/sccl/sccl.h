@@ -313,8 +313,7 @@ SCCL_API scclResult scclCommAbort(scclComm comm);
  * in any call for a communicator of scclCommSplit, call `interrupt` with
  * `context` some ten times a second; other threads do not. What that returns
  * other than 0 is as a call of scclCommAbort. For programs that have a say when
- * a user interrupts them. Null ends it.
- */
+ * a user interrupts them. Null ends it. */
 SCCL_API scclResult scclCommSetInterrupt(scclComm comm,
                                          int (*interrupt)(void *),
                                          void *context);
@@ -322,7 +321,8 @@ SCCL_API scclResult scclCommSetInterrupt(scclComm comm,
  * scclSuccess, or why the communicator can no longer be used; the message says
  * which rank was the cause. Where ranks exchange messages, the thread that has
  * made the communicator, or any if the transport allows it, reads what others
- * have told; other threads learn what was read before. Thread-safe.
+ * have told, and ends launches in streams that are past `timeoutSeconds`; other
+ * threads learn what was read before. Thread-safe.
  */
 SCCL_API scclResult scclCommGetError(scclComm comm);
 
@@ -368,8 +368,8 @@ SCCL_API scclResult scclCommGetError(scclComm comm);
  * Differences are scclErrorMismatch; a call that returns scclSuccess has no
  * data of another one. A rank that waits for nobody may have returned by then:
  * it learns it within 50 ms, or over messages when it asks, from
- * scclCommGetError and all later calls. Ranks that launch in streams of GPUs
- * compare nothing, and a call that fails there is none.
+ * scclCommGetError and all later calls. In streams of GPUs a call that fails is
+ * none, and ranks of one host compare nothing.
  *
  * On a CPU `stream` must be null, and the call returns when this rank's part is
  * done: its receive buffer is complete, its send buffer may be reused. It also

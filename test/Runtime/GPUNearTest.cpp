@@ -286,6 +286,84 @@ TEST_P(NearRounds, OutputsWithinInputsAreReachedByNobody) {
   EXPECT_EQ(0, onRanks(ranks, 4 * count, count, body));
 }
 
+/// Ranks of a host would write beside the output of one that has it at another
+/// place, or would wait for what does not come.
+TEST_P(NearRounds, OutputsAtOtherPlacesAreAMismatch) {
+  constexpr size_t count = 3001, apart = 64;
+  const char *places[][2] = {
+      {"at byte 0 of memory ", "at byte 256 of memory "},
+      {"at byte 0 of memory ", "where ranks of its host do not write"}};
+  auto allocate = fake.get<int(void **, size_t)>("cuMemAlloc_v2", "hipMalloc");
+  auto release = fake.get<int(void *)>("cuMemFree_v2", "hipFree");
+  for (bool isMapped : {true, false}) {
+    auto body = [&](const RankEnd &end, RoundRank &rank) {
+      void *other = nullptr;
+      int failed = check(!allocate(&other, count * 4), "other memory") +
+                   check(!rank.launch(rank.send, rank.recv, count), "launch") +
+                   check(!rank.streams.wait(), "wait");
+      std::vector<float> before(count + apart, 7);
+      failed += rank.put(rank.recv, before);
+      meet(end);
+      void *recv = rank.recv;
+      if (end.rank == 2)
+        recv = isMapped ? static_cast<float *>(recv) + apart : other;
+      (void)rank.launch(rank.send, recv, count);
+      // Until it is ended, no kernel has written.
+      meet(end);
+      auto *after = static_cast<const float *>(rank.recv);
+      if (end.rank == 2)
+        failed += check(std::equal(before.begin(), before.end(), after),
+                        "nobody has written");
+      meet(end);
+      for (const char *place : places[!isMapped])
+        failed += expectError(rank, place);
+      meet(end);
+      return failed + check(!release(other), "release");
+    };
+    EXPECT_EQ(0, onRanks(eightOn(2), count, count + apart, body)) << isMapped;
+  }
+}
+
+/// On the same host or another.
+TEST_P(NearRounds, AnotherCountOfOneRankIsAMismatch) {
+  for (unsigned culprit : {0, 3, 5}) {
+    auto body = [&](const RankEnd &end, RoundRank &rank) {
+      meet(end);
+      (void)rank.launch(rank.send, rank.recv, end.rank == culprit ? 64 : 100);
+      int failed = expectError(rank, " launched with another count than ");
+      meet(end);
+      return failed;
+    };
+    EXPECT_EQ(0, onRanks(eightOn(2), 100, 100, body)) << culprit;
+  }
+}
+
+/// On the same host or another; a rank that asks for errors says how far it is.
+TEST_P(NearRounds, ATimeLimitNamesTheRankThatDoesNotLaunch) {
+  Ranks ranks = eightOn(2);
+  ranks.timeoutSeconds = 1;
+  for (unsigned culprit : {0, 3, 5})
+    for (bool isSilent : {false, true}) {
+      std::string name = "rank " + std::to_string(culprit);
+      auto body = [&](const RankEnd &end, RoundRank &rank) {
+        int failed = 0;
+        for (unsigned turn = 0; turn < 3; ++turn)
+          failed += check(!rank.launch(rank.send, rank.recv, 100), "launch");
+        if (end.rank != culprit)
+          failed += check(!rank.launch(rank.send, rank.recv, 100), "launch");
+        if (end.rank == culprit && isSilent)
+          meet(end);
+        failed += expectError(rank, "has waited 1 s for a launch in its stream "
+                                    "that " +
+                                        name + " has not made");
+        if (end.rank != culprit && isSilent)
+          meet(end);
+        return failed;
+      };
+      EXPECT_EQ(0, onRanks(ranks, 100, 100, body)) << name << isSilent;
+    }
+}
+
 TEST_P(NearRounds, OfTenThousandLaunchesInARow) {
   Ranks ranks;
   ranks.ofHost = 2;

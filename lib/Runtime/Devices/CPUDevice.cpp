@@ -103,6 +103,7 @@ void Patience::rest(std::chrono::nanoseconds waited) {
 
 DeviceBuffer::~DeviceBuffer() = default;
 DeviceFunction::~DeviceFunction() = default;
+StreamEvent::~StreamEvent() = default;
 SwitchMemory::~SwitchMemory() = default;
 
 Device::~Device() = default;

@@ -70,6 +70,16 @@ public:
   virtual ~DeviceFunction();
 };
 
+/// A place in a stream, of which the host finds out whether it was reached.
+class StreamEvent {
+public:
+  virtual ~StreamEvent();
+  /// It is now behind all that `stream` has, and no part of any graph.
+  virtual Status record(void *stream) = 0;
+  /// `isReached` unless something before it is still to be done.
+  virtual Status poll(bool &isReached) const = 0;
+};
+
 /// The arguments of every function, with addresses as the device sees them.
 using LaunchArguments = RankArguments;
 
@@ -176,6 +186,11 @@ public:
   /// process, or of its memory.
   virtual Status readFrom(const ProcessId &process, uint64_t from, void *to,
                           uint64_t bytes, bool &isTheirs);
+  /// Null if streams of the device have none.
+  virtual Status makeEvent(std::unique_ptr<StreamEvent> &event) {
+    event = nullptr;
+    return {};
+  }
   /// Tells whether all that was enqueued is done, or how it failed.
   virtual Status poll(void *stream, bool &done) = 0;
   /// Records what functions and hosts do; on a GPU, hosts only.

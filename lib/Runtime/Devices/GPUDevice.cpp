@@ -11,6 +11,9 @@
 
 using namespace sccl;
 
+/// How events are made.
+static constexpr unsigned withoutTiming = 2;
+
 GPUDevice::GPUDevice(std::shared_ptr<GPUContext> context)
     : context(std::move(context)), driver(this->context->driver),
       theTracer(std::make_unique<Tracer>()) {}
@@ -63,7 +66,7 @@ Status GPUDevice::prepare() {
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
-  constexpr unsigned nonBlocking = 1, withoutTiming = 2;
+  constexpr unsigned nonBlocking = 1;
   for (void **stream : {&ownStream, &sideStream, &forkedStream})
     if (Status status = driver.call(driver.createStream, stream, nonBlocking);
         !status.ok())
@@ -229,15 +232,63 @@ Status GPUDevice::fill(void *to, uint8_t byte, uint64_t bytes, void *stream) {
                      size_t(bytes), streamOr(stream));
 }
 
-Status GPUDevice::poll(void *stream, bool &done) {
-  CurrentContext current(*context);
+/// Asks one of the driver's objects whether it is done.
+static Status query(const GPUContext &context, const GPUDriver &driver,
+                    const DriverCall<void *> &call, void *object, bool &done) {
+  CurrentContext current(context);
   if (!current.status().ok())
     return current.status();
-  int code = driver.queryStream.function(streamOr(stream));
+  RelaxedCapture relaxed(driver);
+  int code = call.function(object);
   done = code == 0;
   if (code == 0 || code == GPUDriver::notReady)
     return {};
-  return driver.error(driver.queryStream.name, code);
+  return driver.error(call.name, code);
+}
+
+Status GPUDevice::poll(void *stream, bool &done) {
+  return query(*context, driver, driver.queryStream, streamOr(stream), done);
+}
+
+namespace {
+class GPUEvent : public StreamEvent {
+public:
+  GPUEvent(std::shared_ptr<GPUContext> context, const GPUDriver &driver,
+           void *ownStream, void *event)
+      : context(std::move(context)), driver(driver), ownStream(ownStream),
+        event(event) {}
+  ~GPUEvent() override {
+    CurrentContext current(*context);
+    driver.destroyEvent.function(event);
+  }
+  Status record(void *stream) override {
+    CurrentContext current(*context);
+    if (!current.status().ok())
+      return current.status();
+    return driver.call(driver.recordEvent, event, stream ? stream : ownStream);
+  }
+  Status poll(bool &isReached) const override {
+    return query(*context, driver, driver.queryEvent, event, isReached);
+  }
+
+private:
+  const std::shared_ptr<GPUContext> context;
+  const GPUDriver &driver;
+  void *const ownStream, *const event;
+};
+} // namespace
+
+Status GPUDevice::makeEvent(std::unique_ptr<StreamEvent> &event) {
+  CurrentContext current(*context);
+  if (!current.status().ok())
+    return current.status();
+  void *made = nullptr;
+  if (Status status =
+          driver.call(driver.createEvent, &made, unsigned(withoutTiming));
+      !status.ok())
+    return status;
+  event = std::make_unique<GPUEvent>(context, driver, ownStream, made);
+  return {};
 }
 
 /// %globaltimer counts nanoseconds, and s_memrealtime what the driver says.

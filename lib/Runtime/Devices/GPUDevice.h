@@ -87,6 +87,7 @@ public:
                        uint64_t blocks, void *stream) override;
   Status copy(void *to, const void *from, uint64_t bytes,
               void *stream) override;
+  Status makeEvent(std::unique_ptr<StreamEvent> &event) override;
   Status poll(void *stream, bool &done) override;
   bool isSynchronous() const override { return false; }
   Tracer *tracer() const override { return theTracer.get(); }

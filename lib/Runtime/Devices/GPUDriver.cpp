@@ -81,6 +81,7 @@ void Loader::findCommon() {
   find(d.createEvent, "cuEventCreate", "hipEventCreateWithFlags");
   find(d.destroyEvent, "cuEventDestroy_v2", "hipEventDestroy");
   find(d.recordEvent, "cuEventRecord", "hipEventRecord");
+  find(d.queryEvent, "cuEventQuery", "hipEventQuery");
   find(d.waitForEvent, "cuStreamWaitEvent", "hipStreamWaitEvent");
   find(d.captureStatus, "cuStreamIsCapturing", "hipStreamIsCapturing");
   find(d.exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode",

@@ -86,6 +86,7 @@ struct GPUDriver {
   DriverCall<void **, unsigned> createEvent;
   DriverCall<void *> destroyEvent;
   DriverCall<void *, void *> recordEvent;
+  DriverCall<void *> queryEvent;
   DriverCall<void *, void *, unsigned> waitForEvent;
   DriverCall<void *, int *> captureStatus;
   DriverCall<int *> exchangeCaptureMode;

@@ -8,7 +8,10 @@
 #include "MessageCommunicator.h"
 
 #include "MessagePlan.h"
+
 #include "Runtime/Fork.h"
+
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -60,7 +63,15 @@ Status MessageCommunicator::gatherByMessages() {
 Status MessageCommunicator::openStreams(scclDeviceKind kind) {
   if (!group->haveStreams())
     return {};
-  return StreamGroup::open(*group, engine, kind, staging.get(), streams);
+  if (Status status =
+          StreamGroup::open(*group, engine, kind, staging.get(), streams);
+      !status.ok())
+    return status;
+  // Of messages that do not go in streams each has a limit.
+  if (streams && streams->carrier().isInStream())
+    watch = std::make_unique<StreamWatch>(*group, staging->device(),
+                                          streams->near());
+  return {};
 }
 
 /// Where the group is out of use, ends what is under way in streams: others may
@@ -189,15 +200,50 @@ Status MessageCommunicator::enqueue(MessagePlan &plan,
   if (!group->enter())
     return {scclErrorBusy, "another launch of this rank is in flight"};
   Status status = attempt([&] {
-    Status status = engine.look();
-    return status.ok() && flight.request.count != 0 ? plan.enqueue(flight)
-                                                    : status;
+    Status status = compareCalls(plan, flight);
+    if (!status.ok() || flight.request.count == 0)
+      return status;
+    if (status = watch->begin(flight.request.stream); status.ok())
+      status = plan.enqueue(flight);
+    return status.ok() ? watch->end(flight.request.stream) : status;
   });
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
   leaveStreams();
   group->leave();
   return status;
+}
+
+/// Compares the call with what ranks of the host have launched, of which none
+/// writes to this one before its kernels are there, and tells another host of
+/// it. What others have told of theirs has been compared then, too.
+Status MessageCommunicator::compareCalls(const MessagePlan &plan,
+                                         const JoinedPlan::Flight &flight) {
+  group->beginCall(plan.announcement(flight));
+  NearRanks *near = streams->near();
+  // Together with what ranks of a host compare, this joins all ranks.
+  unsigned next = (rank() + 1) % numRanks();
+  if (!near || !llvm::is_contained(near->ranks(), next))
+    group->tellCall(next, "");
+  Status status = engine.look();
+  if (!near || !status.ok())
+    return status;
+  const CallMark &call = group->call();
+  OutputPlace output =
+      flight.request.count == 0 ? OutputPlace() : plan.outputOf(flight);
+  near->board().post({call, output});
+  for (auto [i, peer] : llvm::enumerate(near->ranks())) {
+    std::optional<CallBoard::Post> other = near->board().read(i, call.number);
+    if (!other)
+      continue;
+    group->compare(peer, other->call);
+    if (!group->isPoisoned() && !(other->output == output))
+      group->raise({scclErrorMismatch, peer, rank()},
+                   group->nameOf(peer) + " receives " +
+                       other->output.describe() + ", and " +
+                       group->nameOf(rank()) + " " + output.describe());
+  }
+  return group->poison();
 }
 
 Status MessageCommunicator::execute(MessagePlan &plan,
@@ -227,7 +273,7 @@ void MessageCommunicator::failNow(const Status &why) {
 }
 
 void MessageCommunicator::countFailure(const Status &why) {
-  // Ranks that launch in streams compare nothing.
+  // In streams nobody waits for it, and the rank may make it again.
   if (streams && streams->carrier().isInStream())
     return;
   if (queue)
@@ -240,6 +286,8 @@ void MessageCommunicator::look() {
   Status status = engine.look();
   if (status.ok() && streams)
     status = streams->carrier().poll();
+  if (status.ok() && watch)
+    status = watch->look();
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
   leaveStreams();

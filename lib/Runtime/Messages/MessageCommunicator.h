@@ -11,6 +11,7 @@
 #include "HostStaging.h"
 #include "MessageEngine.h"
 #include "StreamGroup.h"
+#include "StreamWatch.h"
 
 #include "Runtime/LaunchQueue.h"
 #include "Runtime/Membership.h"
@@ -61,6 +62,8 @@ private:
   Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
   Status execute(MessagePlan &plan, JoinedPlan::Flight &flight);
   Status enqueue(MessagePlan &plan, const JoinedPlan::Flight &flight);
+  Status compareCalls(const MessagePlan &plan,
+                      const JoinedPlan::Flight &flight);
   Status openStreams(scclDeviceKind kind);
   void leaveStreams();
   Status gatherByMessages();
@@ -71,6 +74,7 @@ private:
   MessageEngine engine;
   std::unique_ptr<HostStaging> staging; ///< null if buffers are on the host
   std::unique_ptr<StreamGroup> streams; ///< null if no library sends
+  std::unique_ptr<StreamWatch> watch;   ///< of what is in streams
   std::unique_ptr<LaunchQueue> queue;   ///< null until it is needed
   std::vector<void *> blocks;           ///< of scclMemAlloc, on the host
 };

@@ -160,6 +160,7 @@ Status MessageGroup::prepare() {
   isOwed.resize(numRanks());
   owed.resize(numRanks());
   notes.resize(numRanks());
+  lastCalls.resize(numRanks());
   causeText.reserve(sizeof(Control));
   return {};
 }

@@ -109,6 +109,8 @@ public:
   /// made another one.
   void beginCall(const CallHistory::Announcement &what);
   const CallMark &call() const { return calls.current(); }
+  /// The number of the last call of `peer` that it has told of; 0: of none.
+  uint64_t lastCallOf(unsigned peer) const { return lastCalls[peer]; }
   /// Gives up unless `peer` is in the call of this rank, whose mark came with a
   /// message of the call.
   void compare(unsigned peer, const CallMark &mark);
@@ -197,9 +199,10 @@ private:
   CallHistory calls;
   std::vector<char> isUntold; ///< by rank: the current call is to be told
   unsigned numUntold = 0;
-  std::string ownNote;            ///< why the current call has failed
-  std::vector<std::string> notes; ///< by rank
-  std::vector<std::string> hosts; ///< by rank
+  std::string ownNote;             ///< why the current call has failed
+  std::vector<std::string> notes;  ///< by rank
+  std::vector<uint64_t> lastCalls; ///< by rank
+  std::vector<std::string> hosts;  ///< by rank
   std::thread::id joiner = std::this_thread::get_id();
   Inquiry theInquiry;
   unsigned waitsFor = Inquiry::nobody;

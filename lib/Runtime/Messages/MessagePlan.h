@@ -35,6 +35,10 @@ public:
   }
   /// Messages go from GPU to GPU. Then buffers are there, else on the host.
   bool isStreamed() const { return stream != nullptr; }
+  /// See StreamPlan. Messages go from GPU to GPU.
+  OutputPlace outputOf(const Flight &flight) const {
+    return stream->outputOf(flight);
+  }
   /// Where messages are in streams, in place of `execute`: does not wait.
   Status enqueue(const Flight &flight) { return stream->launch(flight); }
   /// Collective; see scclLaunch. Nothing else may be in flight.

@@ -35,9 +35,11 @@ void MessageGroup::hear(const Control &message, unsigned from) {
     default:
       take(copy);
     }
-  if (from < numRanks() && copy.kind != Control::Cause &&
-      calls.differs(from, copy.call))
-    raiseMismatch(from, copy.call);
+  if (from < numRanks() && copy.kind != Control::Cause) {
+    lastCalls[from] = std::max(lastCalls[from], copy.call.number);
+    if (calls.differs(from, copy.call))
+      raiseMismatch(from, copy.call);
+  }
   if (Status status = listen(); !status.ok() && cause.load() == 0)
     cause = AbortCause{scclErrorSystem, rank(), rank()}.encode();
 }

@@ -119,7 +119,7 @@ Status NearRanks::tryOut(const Bootstrap &bootstrap, HostStaging &staging) {
     return shared;
   // Nobody has it mapped when its owner frees it.
   others.clear();
-  return bootstrap.agree(Status());
+  return theBoard.open(bootstrap, theRanks, own());
 }
 
 Status NearRanks::share(const Bootstrap &bootstrap, Device &device,

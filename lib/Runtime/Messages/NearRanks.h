@@ -14,6 +14,8 @@
 #ifndef SCCL_LIB_RUNTIME_MESSAGES_NEARRANKS_H
 #define SCCL_LIB_RUNTIME_MESSAGES_NEARRANKS_H
 
+#include "CallBoard.h"
+
 #include "Runtime/Bootstrap.h"
 #include "Runtime/Devices/Device.h"
 
@@ -71,6 +73,10 @@ public:
   /// That of these bytes; null if there is none.
   const Region *find(const void *begin, uint64_t bytes) const;
 
+  /// What its ranks launch.
+  CallBoard &board() { return theBoard; }
+  const CallBoard &board() const { return theBoard; }
+
   /// Not 0 if kernels are to end; as they see it.
   uint64_t *abortWord() const { return wordOfKernels; }
   /// Ends kernels of this rank that wait. Thread-safe.
@@ -86,6 +92,7 @@ private:
   const bool required;
   std::vector<std::unique_ptr<Region>> regions;
   uint64_t numRegions = 0; ///< that there have been
+  CallBoard theBoard;
   uint64_t *word = nullptr, *wordOfKernels = nullptr;
 };
 

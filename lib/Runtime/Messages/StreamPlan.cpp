@@ -219,19 +219,51 @@ uint64_t StreamPlan::ownBytes() const {
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// The program that `flight` executes; null if there is no code for it.
+const LoadedProgram *
+StreamPlan::programOf(const JoinedPlan::Flight &flight) const {
+  const LaunchRequest &request = flight.request;
+  for (const LoadedProgram &program : programs)
+    if (program.index == flight.choice.program->index)
+      return program.find(request.type, request.op) ? &program : nullptr;
+  return nullptr;
+}
+
+/// The memory of this rank's output, if ranks of the host write there.
+const NearRanks::Region *
+StreamPlan::regionOf(const JoinedPlan::Flight &flight) const {
+  const LaunchRequest &request = flight.request;
+  const LoadedProgram *program = programOf(flight);
+  if (!group.near() || !program)
+    return nullptr;
+  // A rank in place may have a copy of its output.
+  if (flight.isInPlace && closesGaps(*program))
+    return nullptr;
+  const plan::KernelInfo &kernel =
+      *program->kernels[program->slot(request.type, request.op)];
+  if (!reachOutputs[*kernel.rankTables])
+    return nullptr;
+  return group.near()->find(request.recv, outputSegments * flight.segmentBytes);
+}
+
+OutputPlace StreamPlan::outputOf(const JoinedPlan::Flight &flight) const {
+  const NearRanks::Region *region = regionOf(flight);
+  if (!region)
+    return {};
+  auto *output = static_cast<const char *>(flight.request.recv);
+  return {region->number, uint64_t(output - region->begin)};
+}
+
 Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   const LaunchRequest &request = flight.request;
-  auto isChosen = [&](const LoadedProgram &program) {
-    return program.index == flight.choice.program->index;
-  };
-  auto program = std::find_if(programs.begin(), programs.end(), isChosen);
-  if (program == programs.end() || !program->find(request.type, request.op))
+  const LoadedProgram *program = programOf(flight);
+  if (!program)
     return {scclErrorUnsupported,
             "the plan has no code for messages of this call on a GPU"};
   unsigned slot = program->slot(request.type, request.op);
   const plan::KernelInfo &kernel = *program->kernels[slot];
   Piece piece = {};
-  piece.program = &*program;
+  piece.program = program;
   piece.messages = &tables[*kernel.rankTables];
   piece.set = *kernel.rankTables;
   piece.function = program->find(request.type, request.op);
@@ -246,11 +278,8 @@ Status StreamPlan::launch(const JoinedPlan::Flight &flight) {
   if (Status status = carrier.begin(piece.messages->peers(), request.stream);
       !status.ok())
     return status;
-  uint64_t most = std::min(pieces[program - programs.begin()], mostOfMessage);
-  const NearRanks::Region *region = nullptr;
-  if (group.near() && reachOutputs[piece.set])
-    region =
-        group.near()->find(request.recv, outputSegments * flight.segmentBytes);
+  uint64_t most = std::min(pieces[program - programs.data()], mostOfMessage);
+  const NearRanks::Region *region = regionOf(flight);
   for (; piece.at < flight.segmentBytes; piece.at += piece.bytes) {
     piece.bytes = std::min(most, flight.segmentBytes - piece.at);
     bool isStaged = flight.isInPlace && !program->info->inPlace;
@@ -295,8 +324,6 @@ Status StreamPlan::runStaged(const JoinedPlan::Flight &flight, Piece piece) {
   if (!closesGaps(*piece.program))
     return runPiece(piece);
   // The output is a copy, too.
-  if (Status status = findPeers(/*region=*/nullptr, piece); !status.ok())
-    return status;
   piece.output = area + layout.inputSegments * piece.bytes;
   piece.distance = piece.bytes;
   if (Status status = runPiece(piece); !status.ok())

@@ -52,6 +52,8 @@ public:
   Status join(const Bootstrap &bootstrap, const LoadedPlan &plan,
               const StreamNeeds &needs, uint64_t budget);
 
+  /// Where ranks of the host write to the output of `flight`.
+  OutputPlace outputOf(const JoinedPlan::Flight &flight) const;
   /// Enqueues `flight`, which has elements. Nothing else may be in flight.
   /// After an error some of it may be under way.
   Status launch(const JoinedPlan::Flight &flight);
@@ -84,6 +86,8 @@ private:
              const std::vector<MessageProgram> &tables, StreamGroup &group)
       : manifest(plan.view.manifest), rank(rank), tables(tables), group(group) {
   }
+  const LoadedProgram *programOf(const JoinedPlan::Flight &flight) const;
+  const NearRanks::Region *regionOf(const JoinedPlan::Flight &flight) const;
   Status addRounds();
   llvm::ArrayRef<unsigned> nearRanks() const;
   Status addNear(const LoadedPlan &plan);

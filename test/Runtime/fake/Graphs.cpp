@@ -66,6 +66,16 @@ EXPORT int NAME(cuEventRecord, hipEventRecord)(void *event, void *stream) {
   });
   return 0;
 }
+EXPORT int NAME(cuEventQuery, hipEventQuery)(void *event) {
+  COUNTED(cuEventQuery, hipEventQuery);
+  std::shared_ptr<Event> known = eventOf(event);
+  if (!known)
+    return invalidHandle;
+  std::lock_guard lock(known->mutex);
+  if (known->capture)
+    return captureIsolation;
+  return known->happened == known->recorded ? 0 : notReady;
+}
 /// A stream waits for something of a capture, which `from` has done there, and
 /// so becomes part of it. All is done in the order of calls.
 static int takePart(Stream &stream, void *capture, Stream *from) {
