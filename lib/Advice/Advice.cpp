@@ -14,6 +14,7 @@
 #include "SwitchPrograms.h"
 #include "TimedBound.h"
 
+#include "sccl/ABI/LLWord.h"
 #include "sccl/Pipelines/Ways.h"
 
 #include <algorithm>
@@ -25,10 +26,17 @@
 using namespace sccl;
 using advice::Adviser;
 
-std::vector<LoweringWay> sccl::usualWays(const LoweringOptions &base) {
+std::vector<LoweringWay> sccl::usualWays(LoweringOptions base,
+                                         const ReductionSet &set) {
+  base.sumOrder = orderFor(base, set);
+  bool fitsWords = std::ranges::all_of(set.elements, [](Element element) {
+    return elementType(element).bytes <= llDataBytes;
+  });
   std::vector<LoweringWay> ways;
   for (const char *name : {"push", "eager", "scratch", "ll"})
-    ways.push_back({name, optionsOf(*findWay(name), base)});
+    if (LoweringOptions options = optionsOf(*findWay(name), base);
+        fitsWords || !options.ll)
+      ways.push_back({name, std::move(options)});
   return ways;
 }
 

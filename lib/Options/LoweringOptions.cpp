@@ -235,11 +235,21 @@ SumContract sccl::contractFor(const LoweringOptions &options) {
 
 void sccl::restrictTo(const ReductionSet &set, LoweringOptions &options) {
   options.sumOrder = orderFor(options, set);
-  auto element = llvm::find_if(set.elements, roundsOnce);
+  // Contracts are of one element and reduction, and that of floats must hold
+  // whatever integers are beside them.
+  auto strictness = [](Element element) {
+    return elementType(element).isFloat() + roundsOnce(element);
+  };
+  auto element = llvm::max_element(set.elements, [&](Element a, Element b) {
+    return strictness(a) < strictness(b);
+  });
   if (element != set.elements.end())
     options.element = *element;
-  if (llvm::is_contained(set.reductions, Reduction::Avg))
-    options.reduction = Reduction::Avg;
+  if (!set.reductions.empty())
+    options.reduction = set.reductions.front();
+  for (Reduction one : {Reduction::Prod, Reduction::Sum, Reduction::Avg})
+    if (llvm::is_contained(set.reductions, one))
+      options.reduction = one;
 }
 
 bool sccl::runsBySteps(const LoweringOptions &options) {

@@ -51,6 +51,20 @@ static bool isOfMessages(const plan::Manifest &manifest, unsigned number) {
   });
 }
 
+/// What the programs of a plan were made for: all that they reduce.
+static LoweringOptions loweringOf(const plan::Manifest &manifest) {
+  ReductionSet set;
+  for (const plan::KernelInfo &kernel : manifest.kernels) {
+    if (Result<ElementType> type = findElementType(kernel.element))
+      set.elements.push_back(type->id);
+    if (Result<Reduction> reduction = findReduction(kernel.reduction))
+      set.reductions.push_back(*reduction);
+  }
+  LoweringOptions options;
+  restrictTo(set, options);
+  return options;
+}
+
 std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
   std::optional<LoadedPlan> plan = loadPlan(path);
   if (!plan)
@@ -65,6 +79,7 @@ std::optional<AdvisedPrograms> driver::loadPlanPrograms(llvm::StringRef path) {
     return std::nullopt;
   }
   result.table = *model;
+  result.lowering = loweringOf(manifest);
   std::map<unsigned, mlir::ModuleOp> modules;
   for (auto [number, program] : llvm::enumerate(manifest.programs)) {
     result.programs.emplace_back();

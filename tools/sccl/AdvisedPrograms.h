@@ -12,6 +12,7 @@
 #include "Driver.h"
 
 #include "sccl/Dialect/Coll/CollOps.h"
+#include "sccl/Options/LoweringOptions.h"
 #include "sccl/Plan/Plan.h"
 
 namespace sccl::driver {
@@ -32,6 +33,9 @@ struct AdvisedPrograms {
   /// the plan does not hold.
   std::vector<std::optional<SourceProgram>> programs;
   plan::SizeTable table;
+  /// What all programs were lowered for: all that a plan reduces. Files do not
+  /// say it.
+  LoweringOptions lowering;
 };
 
 /// Those of a plan. Prints an error and returns nothing if it cannot be read,

@@ -40,23 +40,6 @@ struct ElementPlace {
 };
 } // namespace
 
-/// What the programs of the plan at `path` were made for: all that they reduce.
-static std::optional<LoweringOptions> optionsOfPlan(llvm::StringRef path) {
-  std::optional<LoadedPlan> plan = loadPlan(path);
-  if (!plan)
-    return std::nullopt;
-  ReductionSet set;
-  for (const plan::KernelInfo &kernel : plan->view.manifest.kernels) {
-    if (Result<ElementType> type = findElementType(kernel.element))
-      set.elements.push_back(type->id);
-    if (Result<Reduction> reduction = findReduction(kernel.reduction))
-      set.reductions.push_back(*reduction);
-  }
-  LoweringOptions options;
-  restrictTo(set, options);
-  return options;
-}
-
 /// The program that is taken for the size.
 static std::optional<SubjectProgram> choose(const SumRequest &request,
                                             const AdvisedPrograms &advised,
@@ -258,18 +241,16 @@ void ExplainedSum::print() const {
 
 int driver::explainSum(const SumRequest &request) {
   bool isPlan = isPlanFile(request.path);
-  std::optional<LoweringOptions> options =
-      isPlan ? optionsOfPlan(request.path) : request.lowering;
-  if (!options)
-    return BadInput;
   std::optional<AdvisedPrograms> advised =
       isPlan ? loadPlanPrograms(request.path)
              : loadAdvised(request.path, /*placement=*/nullptr);
   if (!advised)
     return BadInput;
   std::optional<SubjectProgram> subject =
-      advised->programs.empty() ? lowerOnly(request, *advised)
-                                : choose(request, *advised, *options);
+      advised->programs.empty()
+          ? lowerOnly(request, *advised)
+          : choose(request, *advised,
+                   isPlan ? advised->lowering : request.lowering);
   if (!subject)
     return BadInput;
   coll::ProgramOp program = *subject->module->getOps<coll::ProgramOp>().begin();

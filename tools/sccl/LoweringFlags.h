@@ -68,6 +68,12 @@ public:
     return {LoweringOptions().*member};
   }
 
+  /// All that the same code is to reduce.
+  ReductionSet reductions() const {
+    return {values(&LoweringOptions::element),
+            values(&LoweringOptions::reduction)};
+  }
+
   /// "--NAME" for the first option of a group that was given; empty if none
   /// was.
   std::string findGiven(OptionGroup group) const {

@@ -316,9 +316,11 @@ static std::optional<CollectiveFamily> givenFamily(const NamedFabric &named) {
   return chooseFamily(choice, named.fabric.topology.numRanks());
 }
 
-/// The options of all programs that are asked for.
+/// The options of all programs that are asked for, and of what restricts them
+/// most of what they reduce.
 static LoweringOptions loweringOptions() {
   LoweringOptions options = lowering.get();
+  restrictTo(lowering.reductions(), options);
   options.sumOrder = order;
   options.oneRounding = oneRounding;
   options.wire = wire;
@@ -328,9 +330,8 @@ static LoweringOptions loweringOptions() {
 
 /// The ways that are tried: messages know one.
 static std::vector<LoweringWay> waysToTry() {
-  LoweringOptions options = loweringOptions();
-  options.sumOrder = orderFor(options);
-  std::vector<LoweringWay> ways = usualWays(options);
+  std::vector<LoweringWay> ways =
+      usualWays(loweringOptions(), lowering.reductions());
   if (isForMessages())
     std::erase_if(ways, [](const LoweringWay &way) {
       return way.name != nameOf(coll::Way());

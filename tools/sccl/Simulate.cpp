@@ -313,12 +313,12 @@ sizesOf(llvm::ArrayRef<SizedTime> advised) {
 
 /// With as many thread blocks as `machine` asks for; null after an error.
 static mlir::OwningOpRef<mlir::ModuleOp>
-lowerOn(const SourceProgram &source,
+lowerOn(const SourceProgram &source, const LoweringOptions &options,
         const std::optional<MachineSpeeds> &machine) {
   auto whole = source.schedule->getParentOfType<mlir::ModuleOp>();
   if (machine && !setClocks(whole, *machine, input()))
     return nullptr;
-  return lowerAs(source.schedule, source.way);
+  return lowerAs(source.schedule, source.way, options);
 }
 
 /// Adds what was said of its size among `times`, if that is there.
@@ -360,7 +360,8 @@ static int simulateAdvised(const AdvisedPrograms &advised,
     if (!source)
       return fail(input() + " does not hold the schedule of program " +
                   llvm::Twine(number));
-    mlir::OwningOpRef<mlir::ModuleOp> module = lowerOn(*source, machine);
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        lowerOn(*source, advised.lowering, machine);
     if (!module)
       return BadInput;
     coll::ProgramOp program = *module->getOps<coll::ProgramOp>().begin();

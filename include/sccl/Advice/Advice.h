@@ -26,9 +26,10 @@ struct LoweringWay {
   LoweringOptions options;
 };
 
-/// Those that are worth a try: push, scratch and ll. All others options are
-/// those of `base`.
-std::vector<LoweringWay> usualWays(const LoweringOptions &base);
+/// Those that are worth a try, to reduce all of `set`: push, eager, scratch and
+/// ll. All other options are those of `base`.
+std::vector<LoweringWay> usualWays(LoweringOptions base,
+                                   const ReductionSet &set = {});
 
 /// A schedule that may be the best for some size.
 struct Candidate {

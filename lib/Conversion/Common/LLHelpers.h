@@ -16,6 +16,8 @@
 
 #include "ElementOps.h"
 
+#include "sccl/ABI/LLWord.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -68,9 +70,6 @@ struct TransferShape {
   /// it has them. By a switch "_switch".
   std::string suffix() const;
 };
-
-/// Bytes of data in an LL word, and of the word.
-inline constexpr unsigned llDataBytes = 4, llWordBytes = 2 * llDataBytes;
 
 /// Why elements do not fit into LL words, or nothing if they do.
 std::optional<std::string> whyNoLL(const ElementOp &op);
