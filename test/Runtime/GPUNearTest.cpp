@@ -292,7 +292,7 @@ TEST_P(NearRounds, OutputsAtOtherPlacesAreAMismatch) {
   constexpr size_t count = 3001, apart = 64;
   const char *places[][2] = {
       {"at byte 0 of memory ", "at byte 256 of memory "},
-      {"at byte 0 of memory ", "where ranks of its host do not write"}};
+      {"at byte 0 of memory ", "in place or in other memory"}};
   auto allocate = fake.get<int(void **, size_t)>("cuMemAlloc_v2", "hipMalloc");
   auto release = fake.get<int(void *)>("cuMemFree_v2", "hipFree");
   for (bool isMapped : {true, false}) {

@@ -28,7 +28,7 @@ struct BoardHello {
 
 std::string OutputPlace::describe() const {
   if (region == 0)
-    return "where ranks of its host do not write";
+    return "in place or in other memory";
   return "at byte " + std::to_string(offset) + " of memory " +
          std::to_string(region) + " of scclMemAlloc";
 }
@@ -92,4 +92,8 @@ std::optional<CallBoard::Post> CallBoard::read(unsigned number,
   if (from.number.load(relaxed) != call)
     return std::nullopt;
   return post;
+}
+
+bool CallBoard::hasPosted(unsigned number, uint64_t call) const {
+  return entry(number, call).number.load() >= call;
 }

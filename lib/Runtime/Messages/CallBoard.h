@@ -33,7 +33,7 @@ struct OutputPlace {
   uint64_t region = 0; ///< see NearRanks::Region; 0: they do not
   uint64_t offset = 0; ///< bytes
   bool operator==(const OutputPlace &) const = default;
-  /// "at byte 64 of memory 2 of scclMemAlloc", or that it is elsewhere.
+  /// "at byte 64 of memory 2 of scclMemAlloc", or where else.
   std::string describe() const;
 };
 
@@ -54,6 +54,8 @@ public:
   /// What rank number `number` of the host has posted of its call `call`; none
   /// if it has not made that yet, or has made many since.
   std::optional<Post> read(unsigned number, uint64_t call) const;
+  /// Rank number `number` has come to call `call`.
+  bool hasPosted(unsigned number, uint64_t call) const;
 
 private:
   struct Entry;

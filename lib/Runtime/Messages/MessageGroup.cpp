@@ -25,6 +25,7 @@ struct MessageHello {
   uint32_t magic, version;
   uint32_t rank, numRanks;
   uint64_t machine;
+  uint64_t nonce; ///< that of rank 0 counts
   int32_t host;
   uint32_t numTags;
   uint32_t hasStreams;
@@ -128,6 +129,8 @@ Status MessageGroup::meet(const Status &arguments, bool hasStreams,
   MessageHello hello = greet(transport, status);
   hello.machine = machine;
   hello.hasStreams = hasStreams;
+  // Earlier groups of the rank had another time.
+  hello.nonce = std::chrono::system_clock::now().time_since_epoch().count();
   Gathered<MessageHello> hellos(numRanks());
   if (Status gathered = bootstrap.gather(hello, hellos); !gathered.ok())
     return gathered;
@@ -135,6 +138,7 @@ Status MessageGroup::meet(const Status &arguments, bool hasStreams,
     return same;
   if (status = bootstrap.agree(status, hellos); !status.ok())
     return status;
+  nonce = hellos[0].nonce;
   neighbours = 0;
   for (const MessageHello &other : hellos) {
     neighbours += other.machine == hello.machine;

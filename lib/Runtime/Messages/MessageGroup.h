@@ -153,8 +153,9 @@ private:
     uint32_t kind;
     uint32_t rank;  ///< for which an answering rank waits
     uint64_t cause; ///< or the number of an inquiry
+    uint64_t group; ///< MPI may keep messages of an earlier one
     CallMark call;  ///< of the sender, but for causes
-    char text[464];
+    char text[456];
     void setText(const std::string &words);
   };
   static_assert(sizeof(Control) == 512);
@@ -185,6 +186,7 @@ private:
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
   bool someHaveStreams = false;
+  uint64_t nonce = 0;    ///< of the group
   unsigned underWay = 0; ///< messages of the transport, but what is heard
   unsigned idlePolls = 0;
   std::unique_ptr<SharedMessages> shared; ///< null: all goes through transport

@@ -20,7 +20,8 @@ void MessageGroup::Control::setText(const std::string &words) {
 void MessageGroup::hear(const Control &message, unsigned from) {
   Control copy = message;
   copy.text[sizeof(copy.text) - 1] = '\0';
-  if (from < numRanks())
+  bool isOfGroup = from < numRanks() && copy.group == nonce;
+  if (isOfGroup)
     switch (copy.kind) {
     case Control::Call:
       notes[from] = copy.text;
@@ -35,7 +36,7 @@ void MessageGroup::hear(const Control &message, unsigned from) {
     default:
       take(copy);
     }
-  if (from < numRanks() && copy.kind != Control::Cause) {
+  if (isOfGroup && copy.kind != Control::Cause) {
     lastCalls[from] = std::max(lastCalls[from], copy.call.number);
     if (calls.differs(from, copy.call))
       raiseMismatch(from, copy.call);
@@ -59,6 +60,7 @@ void MessageGroup::tell(unsigned peer, const Control &message) {
   if (peer == rank() || outbox.isUnderWay)
     return;
   outbox.message = message;
+  outbox.message.group = nonce;
   size_t bytes = offsetof(Control, text) + std::strlen(message.text);
   outbox.isUnderWay =
       transport.send(transport.context, 1 + int(number), &outbox.message, bytes,

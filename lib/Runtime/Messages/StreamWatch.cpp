@@ -14,8 +14,8 @@
 
 using namespace sccl;
 
-/// Launches under way beyond these are watched when earlier ones have ended.
-static constexpr size_t mostWatched = 64;
+/// The queue of a GPU has room for fewer.
+static constexpr size_t mostWatched = 1024;
 
 Status StreamWatch::dropEnded() {
   for (bool isReached = true; !launches.empty();) {
@@ -59,6 +59,9 @@ Status StreamWatch::begin(void *stream) {
     return status;
   if (Status status = makeRoom(hasRoom); !status.ok() || !hasRoom)
     return status;
+  // For the null stream, behind what the caller has there.
+  if (Status status = device.begin(stream); !status.ok())
+    return status;
   if (Status status = spare.back().begin->record(stream); !status.ok())
     return status;
   if (launches.empty())
@@ -90,9 +93,14 @@ Status StreamWatch::look() {
     limit.restart();
     return {};
   }
-  if (limit.isOver())
-    return giveUp(first.call);
-  askAround(first.call);
+  // A rank of another host may know who is late, where this one only knows of
+  // some that do not answer.
+  constexpr double grace = 1.25;
+  bool isKnown;
+  unsigned late = findLate(first.call, isKnown);
+  if (limit.isOver() && (isKnown || limit.share() > grace))
+    return giveUp(late, isKnown);
+  askAround(first.call, late);
   return {};
 }
 
@@ -104,54 +112,56 @@ bool StreamWatch::hasCalled(unsigned peer, uint64_t call) const {
     return false;
   auto found = llvm::find(near->ranks(), peer);
   return found != near->ranks().end() &&
-         near->board().read(found - near->ranks().begin(), call);
+         near->board().hasPosted(found - near->ranks().begin(), call);
 }
 
 /// A rank that is known not to have made the call, else one that has not
-/// answered; `nobody` if all have.
-unsigned StreamWatch::findLate(uint64_t call) const {
+/// answered; `nobody` if all have made it.
+unsigned StreamWatch::findLate(uint64_t call, bool &isKnown) const {
   unsigned silent = Inquiry::nobody;
   for (unsigned peer = 0; peer < group.numRanks(); ++peer) {
     if (hasCalled(peer, call))
       continue;
-    bool isNear = near && llvm::is_contained(near->ranks(), peer);
-    if (isNear || group.inquiry().hasAnswered(peer))
+    isKnown = (near && llvm::is_contained(near->ranks(), peer)) ||
+              group.inquiry().hasAnswered(peer);
+    if (isKnown)
       return peer;
     if (silent == Inquiry::nobody)
       silent = peer;
   }
+  isKnown = silent == Inquiry::nobody;
   return silent;
 }
 
 /// Asks those that may not have made the call how far they are.
-void StreamWatch::askAround(uint64_t call) {
+void StreamWatch::askAround(uint64_t call, unsigned late) {
   constexpr double first = 0.5, interval = 0.125;
   if (limit.share() < std::max(nextQuestion, first))
     return;
   nextQuestion = limit.share() + interval;
   for (unsigned peer = 0; peer < group.numRanks(); ++peer)
     if (!hasCalled(peer, call))
-      group.ask(peer, findLate(call));
+      group.ask(peer, late);
 }
 
-Status StreamWatch::giveUp(uint64_t call) {
+Status StreamWatch::giveUp(unsigned late, bool isKnown) {
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%g s", group.config.timeoutSeconds);
   std::string text = group.nameOf(group.rank()) + " has waited " + seconds +
                      " for a launch in its stream";
-  unsigned late = findLate(call);
   AbortCause cause{scclErrorTimeout, AbortCause::noRank, group.rank()};
-  if (late == Inquiry::nobody) {
+  if (late != Inquiry::nobody)
+    cause.culprit = late;
+  if (late == Inquiry::nobody)
     text +=
         ", which all ranks have made: what precedes it in streams of others "
         "may not have ended, or messages cannot get through";
-  } else {
-    cause.culprit = late;
-    bool isSilent = !group.inquiry().hasAnswered(late) &&
-                    !(near && llvm::is_contained(near->ranks(), late));
-    text += " that " + group.nameOf(late) + " has not made" +
-            (isSilent ? ", or the rank has ended or cannot be reached" : "");
-  }
+  else if (isKnown)
+    text += " that " + group.nameOf(late) + " has not made";
+  else
+    text += "; " + group.nameOf(late) +
+            " does not answer: it has not made the call, does not ask for "
+            "errors, has ended or cannot be reached";
   group.raise(cause, text);
   return group.poison();
 }

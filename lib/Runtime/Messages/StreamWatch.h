@@ -41,9 +41,9 @@ private:
   Status makeRoom(bool &hasRoom);
   Status dropEnded();
   bool hasCalled(unsigned peer, uint64_t call) const;
-  unsigned findLate(uint64_t call) const;
-  void askAround(uint64_t call);
-  Status giveUp(uint64_t call);
+  unsigned findLate(uint64_t call, bool &isKnown) const;
+  void askAround(uint64_t call, unsigned late);
+  Status giveUp(unsigned late, bool isKnown);
 
   MessageGroup &group;
   Device &device;
