@@ -364,6 +364,43 @@ TEST_P(NearRounds, ATimeLimitNamesTheRankThatDoesNotLaunch) {
     }
 }
 
+/// However many are under way before it.
+TEST_P(NearRounds, ATimeLimitIsOneOfALaunchFarBehind) {
+  Ranks ranks = eightOn(2);
+  ranks.timeoutSeconds = 1;
+  auto body = [&](const RankEnd &end, RoundRank &rank) {
+    bool isLate = end.rank == 6;
+    int failed = 0;
+    if (isLate)
+      meet(end);
+    for (unsigned turn = 0; turn < (isLate ? 150 : 200); ++turn)
+      failed += check(!rank.launch(rank.send, rank.recv, 10), "launch");
+    if (!isLate)
+      meet(end);
+    return failed + expectError(rank, " that rank 6 has not made");
+  };
+  EXPECT_EQ(0, onRanks(ranks, 100, 100, body));
+}
+
+/// A rank that has made the call need not answer, where others of its host know
+/// the one that has not.
+TEST_P(NearRounds, ATimeLimitNamesNobodyWhoIsInTheCall) {
+  Ranks ranks = eightOn(2);
+  ranks.timeoutSeconds = 1;
+  auto body = [&](const RankEnd &end, RoundRank &rank) {
+    int failed = 0;
+    if (end.rank != 5)
+      failed += check(!rank.launch(rank.send, rank.recv, 100), "launch");
+    if (end.rank == 4)
+      meet(end);
+    failed += expectError(rank, " that rank 5 has not made");
+    if (end.rank != 4)
+      meet(end);
+    return failed;
+  };
+  EXPECT_EQ(0, onRanks(ranks, 100, 100, body));
+}
+
 TEST_P(NearRounds, OfTenThousandLaunchesInARow) {
   Ranks ranks;
   ranks.ofHost = 2;
