@@ -236,9 +236,12 @@ ucs_status_t scclUcxListen(struct Messages *messages) {
 }
 
 /* Says farewell to all that this rank has a connection to. That is taken when
- * they have all that was sent before; those who say it, too, need nothing. */
-static void sayFarewell(struct Messages *messages) {
-  const double most = 30; /* seconds */
+ * they have all that was sent before; those who say it, too, need nothing.
+ * After a failure that is a cause, which others should read before the
+ * connection is closed, or they take this rank for lost; some may read nothing
+ * any more. */
+static void sayFarewell(struct Messages *messages, int failed) {
+  const double most = failed ? 0.25 : 30; /* seconds */
   double until = scclNow() + (messages->limit < most ? messages->limit : most);
   for (int rank = 0; rank < messages->numRanks; ++rank)
     if (messages->peers[rank].end && messages->peers[rank].lost == UCS_OK)
@@ -252,10 +255,14 @@ static void sayFarewell(struct Messages *messages) {
   }
 }
 
-static void cancelAll(struct Messages *messages) {
+/* What would write to memory of the caller. */
+static void cancelReceives(struct Messages *messages) {
   for (int i = 0; i < messages->capacity; ++i)
     if (messages->requests[i]->isReceive)
       scclUcxCancel(messages->requests[i]);
+}
+
+static void cancelOwn(struct Messages *messages) {
   scclUcxCancel(&messages->gathers[1]);
   scclUcxCancel(&messages->farewell);
 }
@@ -321,9 +328,12 @@ void scclUcxClose(void *context, int failed) {
   struct Messages *messages = context;
   failed |= messages->isStuck;
   if (messages->peers) {
-    if (!failed)
-      sayFarewell(messages);
-    cancelAll(messages);
+    if (failed)
+      cancelReceives(messages);
+    if (!messages->isStuck)
+      sayFarewell(messages, failed);
+    cancelReceives(messages);
+    cancelOwn(messages);
     closeConnections(messages, failed);
     dropArrived(messages);
   }
