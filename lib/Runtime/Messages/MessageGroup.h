@@ -124,6 +124,8 @@ public:
   const Inquiry &inquiry() const { return theInquiry; }
   /// Something has come or gone.
   void restartInquiry();
+  /// "rank 0 has waited 20 s": this one, for as long as it may.
+  std::string hasWaited() const;
   /// Why nothing comes from `peer`, after "rank 3, ".
   std::string explainSilence(unsigned peer) const;
   bool isPoisoned() const { return cause.load() != 0; }

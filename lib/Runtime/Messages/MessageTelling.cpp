@@ -8,6 +8,7 @@
 #include "MessageGroup.h"
 
 #include <cstddef>
+#include <cstdio>
 #include <cstring>
 
 using namespace sccl;
@@ -103,6 +104,12 @@ void MessageGroup::answer() {
 void MessageGroup::restartInquiry() {
   theInquiry.restart();
   waitsFor = Inquiry::nobody;
+}
+
+std::string MessageGroup::hasWaited() const {
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%g s", config.timeoutSeconds);
+  return nameOf(rank()) + " has waited " + seconds;
 }
 
 std::string MessageGroup::explainSilence(unsigned peer) const {

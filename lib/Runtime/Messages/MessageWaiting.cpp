@@ -10,7 +10,6 @@
 #include "Runtime/Devices/Device.h"
 
 #include <algorithm>
-#include <cstdio>
 
 using namespace sccl;
 
@@ -52,10 +51,8 @@ Status MessageEngine::giveUp() {
     peer = suspect;
     isReceive = awaited[peer] != 0;
   }
-  char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "%g s", group.config.timeoutSeconds);
   std::string text =
-      group.nameOf(group.rank()) + " has waited " + seconds +
+      group.hasWaited() +
       (isReceive ? " for a message from " : " for a message to be taken by ") +
       group.nameOf(peer) + ", " + group.explainSilence(peer);
   group.raise({scclErrorTimeout, peer, group.rank()}, text);

@@ -10,7 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
-#include <cstdio>
 
 using namespace sccl;
 
@@ -145,10 +144,7 @@ void StreamWatch::askAround(uint64_t call, unsigned late) {
 }
 
 Status StreamWatch::giveUp(unsigned late, bool isKnown) {
-  char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "%g s", group.config.timeoutSeconds);
-  std::string text = group.nameOf(group.rank()) + " has waited " + seconds +
-                     " for a launch in its stream";
+  std::string text = group.hasWaited() + " for a launch in its stream";
   AbortCause cause{scclErrorTimeout, AbortCause::noRank, group.rank()};
   if (late != Inquiry::nobody)
     cause.culprit = late;
