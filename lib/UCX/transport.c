@@ -188,62 +188,73 @@ static ucs_status_t chooseMembers(const struct Meeting *meeting,
   return UCS_OK;
 }
 
-/* Gathers the addresses of all ranks, which have greeted each other. */
+/* Collective. Returns an error of the rank `*culprit`, or of the all-gather. */
+static int agree(const struct Meeting *meeting, const struct Greeting *own,
+                 int *culprit) {
+  int error = meeting->allGather(meeting->context, own, meeting->greetings,
+                                 sizeof(*own));
+  *culprit = -1;
+  for (int rank = 0; error == 0 && rank < meeting->numRanks; ++rank)
+    if ((error = meeting->greetings[rank].status) != 0)
+      *culprit = rank;
+  return error;
+}
+
+/* Gathers the addresses of all ranks, which have greeted each other. A rank
+ * without memory for them says so, since the others would wait for it. */
 static int gatherAddresses(const struct Meeting *meeting,
                            const ucp_address_t *own, int *culprit,
                            struct Messages *messages) {
-  size_t most = 1, ownBytes = meeting->greetings[meeting->rank].numBytes;
+  struct Greeting greeting = meeting->greetings[meeting->rank];
+  size_t most = 1;
   char *room, *all;
   int error;
   for (int rank = 0; rank < meeting->numRanks; ++rank)
     if (meeting->greetings[rank].numBytes > most)
       most = meeting->greetings[rank].numBytes;
   room = calloc((size_t)meeting->numRanks + 1, most);
-  if (!room)
-    return UCS_ERR_NO_MEMORY;
+  greeting.status = room ? UCS_OK : UCS_ERR_NO_MEMORY;
+  if ((error = agree(meeting, &greeting, culprit)) != 0) {
+    free(room);
+    return error;
+  }
   all = room + most;
-  memcpy(room, own, ownBytes);
+  memcpy(room, own, greeting.numBytes);
   error = meeting->allGather(meeting->context, room, all, most);
   messages->addressBytes = most;
-  if (error == 0)
+  if (error == 0) {
+    *culprit = meeting->rank;
     error = chooseMembers(meeting, all, messages);
-  else
-    *culprit = -1;
+  }
   free(room);
   return error;
 }
 
 /* Collective. Connects the ranks of each colour, in the order of their keys.
- * `color` is negative for a rank that is in none. Returns an error of the rank
- * `*culprit`, or of the all-gather if that is -1. */
+ * `color` is negative for a rank that is in none. `messages` is null on a rank
+ * that is out of memory: it meets the others nevertheless, and so needs none
+ * for greetings. Returns an error of the rank `*culprit`, or of the all-gather
+ * if that is -1. */
 static int meet(struct Meeting *meeting, int color, int key, int *culprit,
                 struct Messages *messages) {
   ucp_address_t *address = NULL;
   size_t bytes = 0;
   struct Greeting own = {color, key, UCS_OK, 0};
+  struct Greeting greetings[meeting->numRanks];
   int error;
-  own.status = scclUcxOpen(messages);
+  own.status = messages ? scclUcxOpen(messages) : UCS_ERR_NO_MEMORY;
   if (own.status == UCS_OK)
     own.status = ucp_worker_get_address(messages->worker, &address, &bytes);
   own.numBytes = (unsigned)bytes;
-  *culprit = meeting->rank;
-  meeting->greetings =
-      calloc((size_t)meeting->numRanks, sizeof(*meeting->greetings));
-  error = meeting->greetings ? 0 : UCS_ERR_NO_MEMORY;
-  if (error == 0 &&
-      (error = meeting->allGather(meeting->context, &own, meeting->greetings,
-                                  sizeof(own))) != 0)
-    *culprit = -1;
-  for (int rank = 0; error == 0 && rank < meeting->numRanks; ++rank)
-    if ((error = meeting->greetings[rank].status) != 0)
-      *culprit = rank;
+  meeting->greetings = greetings;
+  error = agree(meeting, &own, culprit);
   if (error == 0)
     error = gatherAddresses(meeting, address, culprit, messages);
   if (error == 0 && color >= 0)
     error = scclUcxListen(messages);
   if (address)
     ucp_worker_release_address(messages->worker, address);
-  free(meeting->greetings);
+  meeting->greetings = NULL;
   return error;
 }
 
@@ -279,14 +290,13 @@ static int split(void *context, int color, int key, scclTransport *result) {
   struct Meeting meeting = {messages->rank, messages->numRanks,
                             scclUcxAllGather, messages, NULL};
   int culprit, error;
-  if (!part)
-    return UCS_ERR_NO_MEMORY;
-  part->limit = messages->limit;
+  if (part)
+    part->limit = messages->limit;
   error = meet(&meeting, color, key, &culprit, part);
-  if (error != 0 || color < 0)
-    scclUcxClose(part, /*failed=*/1);
-  else
+  if (error == 0 && color >= 0)
     makeTransport(part, result);
+  else if (part)
+    scclUcxClose(part, /*failed=*/1);
   return error;
 }
 
@@ -297,15 +307,15 @@ scclResult scclUcxTransport(int rank, int numRanks, scclAllGatherFn allGather,
   struct Meeting meeting = {rank, numRanks, allGather, context, NULL};
   int culprit, error;
   char message[256];
-  if (!messages)
-    return scclReportError(scclErrorOutOfMemory, "out of memory");
-  messages->limit = limit;
+  if (messages)
+    messages->limit = limit;
   error = meet(&meeting, /*color=*/0, /*key=*/rank, &culprit, messages);
   if (error == 0) {
     makeTransport(messages, transport);
     return scclSuccess;
   }
-  scclUcxClose(messages, /*failed=*/1);
+  if (messages)
+    scclUcxClose(messages, /*failed=*/1);
   if (culprit < 0)
     return error == SCCL_ERROR_LATE
                ? scclReportError(scclErrorTimeout,
@@ -314,5 +324,7 @@ scclResult scclUcxTransport(int rank, int numRanks, scclAllGatherFn allGather,
                                  "the caller's all-gather failed");
   snprintf(message, sizeof(message), "rank %d cannot open UCX: %s", culprit,
            ucs_status_string((ucs_status_t)error));
-  return scclReportError(scclErrorSystem, message);
+  return scclReportError(error == UCS_ERR_NO_MEMORY ? scclErrorOutOfMemory
+                                                    : scclErrorSystem,
+                         message);
 }

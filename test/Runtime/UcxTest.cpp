@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Injection.h"
 #include "LibraryTesting.h"
 
 #include "Runtime/Messages/UcxTransport.h"
@@ -383,6 +384,67 @@ TEST_P(UcxTest, WhoCannotOpenIsNamed) {
                   return check(wire.result == scclErrorSystem &&
                                    messageHas("rank 1 cannot open UCX: "),
                                "rank 1");
+                }),
+            0);
+}
+
+/// The next allocation of this thread fails.
+static void failNext() {
+  inject(Injected::Allocations, 1, 0);
+  injection.isArmed = true;
+}
+
+/// Ranks join, and rank 1 is out of memory after so many all-gathers.
+static int joinWithout(const RankEnd &end, int gathers) {
+  struct Meeting {
+    const RankEnd &end;
+    int gathers;
+  } meeting = {end, end.rank == 1 ? gathers : -1};
+  auto gather = [](void *context, const void *mine, void *all, size_t bytes) {
+    auto &meeting = *static_cast<Meeting *>(context);
+    int error = meeting.end.allGather(meeting.end.context, mine, all, bytes);
+    if (--meeting.gathers == 0)
+      failNext();
+    return error;
+  };
+  if (meeting.gathers == 0)
+    failNext();
+  scclTransport made = {};
+  scclResult code = scclUcxTransport(int(end.rank), int(end.numRanks), gather,
+                                     &meeting, /*limit=*/20, &made);
+  bool hasFailed = injection.hasFailed();
+  inject(Injected::Nothing, 0, 0);
+  // After the last all-gather others have joined: the caller closes them.
+  if (end.rank != 1 && gathers == 3) {
+    int wrong = check(code == scclSuccess, "has joined");
+    made.close(made.context, /*failed=*/1);
+    return wrong;
+  }
+  return check(code == scclErrorOutOfMemory &&
+                   messageHas("rank 1 cannot open UCX: "),
+               "without memory after " + std::to_string(gathers)) +
+         check(hasFailed == (end.rank == 1), "it failed");
+}
+
+TEST_P(UcxTest, WhoHasNoMemoryMeetsTheOthers) {
+  if (!canInject(Injected::Allocations))
+    GTEST_SKIP() << "allocations cannot be made to fail here";
+  for (int gathers : {0, 1, 3})
+    EXPECT_EQ(
+        run(3, [&](const RankEnd &end) { return joinWithout(end, gathers); }),
+        0)
+        << gathers;
+  EXPECT_EQ(run(3,
+                [](const RankEnd &end) {
+                  Wire wire(end);
+                  scclTransport made = {};
+                  if (end.rank == 1)
+                    failNext();
+                  int error = wire.t.split(wire.t.context, 0, 0, &made);
+                  inject(Injected::Nothing, 0, 0);
+                  return check(error != 0 && error != SCCL_ERROR_LATE,
+                               "no part") +
+                         check(wire.meet(), "the whole goes on");
                 }),
             0);
 }
