@@ -200,3 +200,46 @@ TEST_P(Rounds, ABufferOfTheHostIsRefusedAndIsNoCall) {
                      rank.expect(rank.recv, sumOf<float>(2, 100), "sum");
             }));
 }
+
+/// One that was split is on the hosts of the first group: on several of them
+/// ranks have the same GPU.
+TEST_P(Rounds, PartsAreOnTheHostsOfTheWhole) {
+  Setting hosts("SCCL_RANKS_PER_HOST", "2"),
+      wish("SCCL_TRANSPORT", kind == scclDeviceCUDA ? "nccl" : "rccl"),
+      writes("SCCL_WITHIN_HOST", "writes");
+  std::string bytes = fake::withMessageCode(readFile(pairReduce), fake.isCUDA);
+  auto body = [&](const RankEnd &end) {
+    Member whole, part;
+    Streams streams(fake, end.rank % 2);
+    scclConfig config = SCCL_CONFIG_INITIALIZER;
+    config.device = kind;
+    config.deviceIndex = int(end.rank % 2);
+    config.smBudget = 1;
+    scclResult code = scclCommInit(end.rank, end.numRanks, end.allGather,
+                                   end.context, &config, &whole.comm);
+    // Of builds without UCX.
+    if (code == scclErrorUnsupported && messageHas("libsccl-ucx"))
+      return 0;
+    void *memory = nullptr;
+    float mine = float(end.rank), sum = 0;
+    int failed =
+        check(!code, "join") +
+        check(!scclCommSplit(whole.comm, int(end.rank % 2), 0, &config,
+                             &part.comm),
+              "split") +
+        check(!scclPlanLoadMemory(bytes.data(), bytes.size(), &part.plan) &&
+                  !scclCommLoad(part.comm, part.plan) &&
+                  !scclMemAlloc(part.comm, sizeof(sum), &memory),
+              "load") +
+        check(!scclMemCopy(part.comm, memory, &mine, sizeof(sum)) &&
+                  !scclLaunch(part.comm, part.plan, memory, memory, 1,
+                              scclFloat32, scclSum, streams.stream) &&
+                  !streams.wait() &&
+                  !scclMemCopy(part.comm, &sum, memory, sizeof(sum)) &&
+                  sum == float(2 + 2 * (end.rank % 2)),
+              "sum of two hosts");
+    meet(end);
+    return failed;
+  };
+  EXPECT_EQ(0, runRanks(4, RanksAs::Threads, body));
+}

@@ -12,6 +12,7 @@
 #include "MessageTesting.h"
 
 #include <csignal>
+#include <fstream>
 #include <numeric>
 #include <sys/wait.h>
 #include <thread>
@@ -97,6 +98,16 @@ TEST_P(HostsTest, ThousandsOfLaunchesAlsoLater) {
       0);
 }
 
+/// Whether the process has memory that ranks of a host share.
+static bool hasSharedMemory() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/memfd:sccl ") != std::string::npos)
+      return true;
+  return false;
+}
+
+/// Each rank of a part is on a host of its own.
 TEST_P(HostsTest, PartsOfSeveralHosts) {
   EXPECT_EQ(
       runRanks(8, GetParam(),
@@ -109,7 +120,11 @@ TEST_P(HostsTest, PartsOfSeveralHosts) {
                                               -int(end.rank), nullptr,
                                               &part.comm) == scclSuccess,
                                 "split");
+                 wrong |= check(hasSharedMemory(), "ranks of a host");
+                 meet(end);
                  scclCommDestroy(whole.comm);
+                 meet(end);
+                 wrong |= check(!hasSharedMemory(), "ranks of several hosts");
                  wrong |= check(
                      scclPlanLoad(ringGather, &part.plan) == scclSuccess &&
                          scclCommLoad(part.comm, part.plan) == scclSuccess,

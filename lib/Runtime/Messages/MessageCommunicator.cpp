@@ -22,12 +22,14 @@ using namespace sccl;
 Status MessageCommunicator::create(const scclTransport &transport,
                                    const scclConfig &config,
                                    const Status &arguments,
-                                   std::unique_ptr<Membership> &result) {
+                                   std::unique_ptr<Membership> &result,
+                                   std::optional<unsigned> original) {
   std::unique_ptr<MessageGroup> group;
   std::unique_ptr<MessageCommunicator> made;
   // All that may fail here does so before the others are told.
   Status status = attempt([&] {
-    group = std::make_unique<MessageGroup>(transport, config);
+    group = std::make_unique<MessageGroup>(transport, config,
+                                           original.value_or(transport.rank));
     made.reset(new MessageCommunicator(std::move(group)));
     return arguments.ok() && config.device != scclDeviceCPU
                ? HostStaging::open(config, made->staging)
@@ -125,7 +127,7 @@ Status MessageCommunicator::split(int color, int key, const scclConfig &config,
   if (Status status = group->split(color, key, arguments, part);
       !status.ok() || color < 0)
     return status;
-  return create(part, config, {}, result);
+  return create(part, config, {}, result, group->originalRank());
 }
 
 Status MessageCommunicator::join(const std::shared_ptr<const LoadedPlan> &plan,

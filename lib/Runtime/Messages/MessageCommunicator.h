@@ -25,9 +25,11 @@ class MessageCommunicator : public Membership {
 public:
   /// Collective, also if `arguments` is an error, which all ranks get then.
   /// Takes over the transport, which is closed if this fails.
+  /// `original` is that of MessageGroup, for a part.
   static Status create(const scclTransport &transport, const scclConfig &config,
                        const Status &arguments,
-                       std::unique_ptr<Membership> &result);
+                       std::unique_ptr<Membership> &result,
+                       std::optional<unsigned> original = {});
   ~MessageCommunicator() override;
 
   unsigned rank() const override { return group->rank(); }

@@ -38,11 +38,11 @@ struct MessageHello {
 static constexpr uint32_t messageHelloMagic = 0x4d434353; // "SCCM"
 
 MessageGroup::MessageGroup(const scclTransport &transport,
-                           const scclConfig &config)
+                           const scclConfig &config, unsigned original)
     : config(keptConfig(config)),
       bootstrap(transport.allGather, transport.context, transport.rank,
                 transport.numRanks),
-      origin(forkCount()), transport(transport),
+      origin(forkCount()), original(original), transport(transport),
       theInquiry(transport.numRanks) {}
 
 MessageGroup::~MessageGroup() {
@@ -124,7 +124,7 @@ Status MessageGroup::meet(const Status &arguments, bool hasStreams,
     Status status = arguments;
     if (status.ok())
       status = watchForks();
-    return status.ok() ? machineId(machine, rank()) : status;
+    return status.ok() ? machineId(machine, original) : status;
   });
   MessageHello hello = greet(transport, status);
   hello.machine = machine;

@@ -29,7 +29,9 @@ namespace sccl {
 class MessageGroup {
 public:
   /// Of a rank that has not joined yet. Takes over the transport.
-  MessageGroup(const scclTransport &transport, const scclConfig &config);
+  /// `original` as below.
+  MessageGroup(const scclTransport &transport, const scclConfig &config,
+               unsigned original);
   /// Closes the transport.
   ~MessageGroup();
   /// Collective. Joins the others, also if `arguments` is an error, which all
@@ -52,6 +54,9 @@ public:
 
   unsigned rank() const { return transport.rank; }
   unsigned numRanks() const { return transport.numRanks; }
+  /// What this rank was in the group that was split first, or what it is: tells
+  /// its host.
+  unsigned originalRank() const { return original; }
   /// Ranks that share the processor of this one.
   unsigned ranksHere() const { return neighbours; }
   /// Of the transport: the same for ranks that may share memory, or below 0.
@@ -185,6 +190,7 @@ private:
   int firstMessage() const { return 1 + int(outboxes.size()); }
   Status fail(int error, const std::string &what) const;
 
+  const unsigned original;
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
   bool someHaveStreams = false;

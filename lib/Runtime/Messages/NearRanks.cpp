@@ -47,14 +47,15 @@ static Status refuse(const std::string &why) {
           "SCCL_WITHIN_HOST is writes, and cannot be used: " + why};
 }
 
-Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank, int host,
-                       HostStaging *staging,
+Status NearRanks::open(const Bootstrap &bootstrap, unsigned rank,
+                       unsigned original, int host, HostStaging *staging,
                        std::unique_ptr<NearRanks> &result) {
   Neighbourhood own = {wish(), host, 0, {}, {}};
   if (staging)
     std::strncpy(own.device, staging->device().id().c_str(),
                  sizeof(own.device) - 1);
-  own.outcome = Outcome(attempt([&] { return machineId(own.machine, rank); }));
+  own.outcome =
+      Outcome(attempt([&] { return machineId(own.machine, original); }));
   Gathered<Neighbourhood> all(bootstrap.size());
   if (Status gathered = bootstrap.gather(own, all); !gathered.ok())
     return gathered;

@@ -35,13 +35,14 @@ public:
   enum class Wish : uint32_t { None, Writes, Messages, Unknown };
   static Wish wish();
 
-  /// Collective. `host` is that of the transport, and `staging` the GPU of this
-  /// rank; null on all ranks if messages do not go in the order of streams. If
-  /// not all ranks can write to those of their host, or nobody has one,
-  /// `result` is null; that they cannot is an error if some rank has asked for
-  /// it by name.
-  static Status open(const Bootstrap &bootstrap, unsigned rank, int host,
-                     HostStaging *staging, std::unique_ptr<NearRanks> &result);
+  /// Collective. `original` is that of MessageGroup, `host` that of the
+  /// transport, and `staging` the GPU of this rank; null on all ranks if
+  /// messages do not go in the order of streams. If not all ranks can write to
+  /// those of their host, or nobody has one, `result` is null; that they cannot
+  /// is an error if some rank has asked for it by name.
+  static Status open(const Bootstrap &bootstrap, unsigned rank,
+                     unsigned original, int host, HostStaging *staging,
+                     std::unique_ptr<NearRanks> &result);
 
   /// Those of the host, ascending, with this one, which is number `own`.
   llvm::ArrayRef<unsigned> ranks() const { return theRanks; }

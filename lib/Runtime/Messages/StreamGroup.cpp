@@ -113,8 +113,8 @@ Status StreamGroup::open(const MessageGroup &group, MessageEngine &engine,
     return status;
   std::unique_ptr<NearRanks> near;
   if (Status status =
-          NearRanks::open(group.bootstrap, group.rank(), group.host(),
-                          made ? staging : nullptr, near);
+          NearRanks::open(group.bootstrap, group.rank(), group.originalRank(),
+                          group.host(), made ? staging : nullptr, near);
       !status.ok())
     return status;
   if (made)
@@ -135,7 +135,7 @@ static Offer offerOf(const MessageGroup &group, scclDeviceKind kind,
       return found;
     std::strncpy(offer.device, device->id().c_str(), sizeof(offer.device) - 1);
     offer.version = library->version;
-    return machineId(offer.machine, group.rank());
+    return machineId(offer.machine, group.originalRank());
   }));
   offer.direct = Outcome(attempt([&]() -> Status {
     if (!device)
