@@ -225,6 +225,38 @@ TEST_P(NearRounds, GraphsRepeatWhatRunsBesideMessages) {
           }));
 }
 
+/// Two graphs that are captured at once are two, and both repeat.
+TEST_P(NearRounds, GraphsThatAreCapturedAtOnceKeepApart) {
+  constexpr size_t count = 400000;
+  Setting room("SCCL_FAKE_SMS", "160");
+  auto body = [&](const RankEnd &end, RoundRank &rank) {
+    Streams other(fake, end.rank);
+    auto launch = [&](void *stream) {
+      return check(!scclLaunch(rank.member.comm, rank.member.plan, rank.send,
+                               rank.recv, count, scclFloat32, scclSum, stream),
+                   "launch");
+    };
+    int failed = rank.put(rank.send, inputOf<float>(end.rank, count)) +
+                 launch(rank.streams.stream) +
+                 rank.expect(rank.recv, sumOf<float>(8, count), "at once");
+    meet(end);
+    failed +=
+        check(!rank.streams.beginCapture() && !other.beginCapture(), "begin") +
+        launch(rank.streams.stream) + launch(other.stream) +
+        launch(rank.streams.stream);
+    void *graphs[] = {other.endCapture(), rank.streams.endCapture()};
+    meet(end);
+    for (void *graph : graphs) {
+      failed += rank.put(rank.recv, std::vector<float>(count)) +
+                check(graph && !rank.streams.replay(graph), "replay") +
+                rank.expect(rank.recv, sumOf<float>(8, count), "by a graph");
+      rank.streams.drop(graph);
+    }
+    return failed;
+  };
+  EXPECT_EQ(0, onRanks(eightOn(2), count, count, body));
+}
+
 /// Ranks of a host write to outputs that it has mapped, and to scratch memory
 /// where outputs are other memory, by turns. A table of the addresses of
 /// outputs is made once for a place.

@@ -129,19 +129,19 @@ Status GPUDevice::end(void *stream) {
 
 /// Both streams may wait for other GPUs, so there has to be room for both: 32
 /// blocks of ours, and as many as NCCL or RCCL have channels. While a capture
-/// has the forked stream, streams that are no part of one do without.
+/// has the forked stream, streams that are no part of it do without.
 Status GPUDevice::fork(void *stream, void *&side) {
   constexpr int ownBlocks = 32, channelsOfNCCL = 64, channelsOfRCCL = 128;
   side = stream;
   if (multiprocessors <
       ownBlocks + (driver.isCUDA() ? channelsOfNCCL : channelsOfRCCL))
     return {};
-  bool isTaken = false, isCapturing = false;
-  if (Status status = isCaptured(forkedStream, isTaken); !status.ok())
+  std::optional<Capture> taken, own;
+  if (Status status = captureOf(forkedStream, taken); !status.ok())
     return status;
-  if (Status status = isCaptured(stream, isCapturing); !status.ok())
+  if (Status status = captureOf(stream, own); !status.ok())
     return status;
-  if (isTaken && !isCapturing)
+  if (taken && taken != own)
     return {};
   side = forkedStream;
   return orderAfter(forkEvent, streamOr(stream), side);
@@ -151,16 +151,25 @@ Status GPUDevice::join(void *stream) {
   return orderAfter(joinEvent, forkedStream, streamOr(stream));
 }
 
-Status GPUDevice::isCaptured(void *stream, bool &captured) {
-  captured = false;
+/// None for a stream that is not captured.
+Status GPUDevice::captureOf(void *stream, std::optional<Capture> &capture) {
   if (!stream)
     return {};
   CurrentContext current(*context);
   if (!current.status().ok())
     return current.status();
   int state = 0;
-  Status status = driver.call(driver.captureStatus, stream, &state);
-  captured = state != 0;
+  Capture found = 0;
+  Status status = driver.call(driver.captureInfo, stream, &state, &found);
+  if (state != 0)
+    capture = found;
+  return status;
+}
+
+Status GPUDevice::isCaptured(void *stream, bool &captured) {
+  std::optional<Capture> capture;
+  Status status = captureOf(stream, capture);
+  captured = capture.has_value();
   return status;
 }
 

@@ -12,6 +12,7 @@
 #include "GPUContext.h"
 #include "GPUTarget.h"
 
+#include <optional>
 #include <vector>
 
 namespace sccl {
@@ -94,6 +95,8 @@ public:
   Status clockPeriod(double &nanoseconds) const override;
 
 private:
+  using Capture = unsigned long long; ///< as the driver numbers them
+  Status captureOf(void *stream, std::optional<Capture> &capture);
   Status readArch();
   Status getMemory(uint64_t bytes, void **memory);
   Status clear(void *memory, uint64_t bytes);

@@ -83,7 +83,7 @@ void Loader::findCommon() {
   find(d.recordEvent, "cuEventRecord", "hipEventRecord");
   find(d.queryEvent, "cuEventQuery", "hipEventQuery");
   find(d.waitForEvent, "cuStreamWaitEvent", "hipStreamWaitEvent");
-  find(d.captureStatus, "cuStreamIsCapturing", "hipStreamIsCapturing");
+  find(d.captureInfo, "cuStreamGetCaptureInfo", "hipStreamGetCaptureInfo");
   find(d.exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode",
        "hipThreadExchangeStreamCaptureMode");
   find(d.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",

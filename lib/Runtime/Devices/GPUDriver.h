@@ -88,7 +88,7 @@ struct GPUDriver {
   DriverCall<void *, void *> recordEvent;
   DriverCall<void *> queryEvent;
   DriverCall<void *, void *, unsigned> waitForEvent;
-  DriverCall<void *, int *> captureStatus;
+  DriverCall<void *, int *, unsigned long long *> captureInfo;
   DriverCall<int *> exchangeCaptureMode;
   DriverCall<int *, void *, int, size_t> occupancy;
   DriverCall<void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,

@@ -128,13 +128,16 @@ EXPORT int NAME(cuThreadExchangeStreamCaptureMode,
   std::swap(*mode, captureMode);
   return 0;
 }
-EXPORT int NAME(cuStreamIsCapturing, hipStreamIsCapturing)(void *stream,
-                                                           int *status) {
-  COUNTED(cuStreamIsCapturing, hipStreamIsCapturing);
+EXPORT int NAME(cuStreamGetCaptureInfo,
+                hipStreamGetCaptureInfo)(void *stream, int *status,
+                                         unsigned long long *capture) {
+  COUNTED(cuStreamGetCaptureInfo, hipStreamGetCaptureInfo);
   Stream *known = streamOf(stream);
   if (!known)
     return invalidHandle;
-  *status = known->isCapturing();
+  std::lock_guard lock(known->mutex);
+  *status = known->recorded != nullptr;
+  *capture = uintptr_t(known->recorded);
   return 0;
 }
 EXPORT int NAME(cuStreamBeginCapture_v2, hipStreamBeginCapture)(void *stream,
