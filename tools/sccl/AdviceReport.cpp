@@ -68,7 +68,10 @@ void AdviceReport::printTable() const {
                              size.microseconds / before.microseconds - 1);
     }
     for (const Baseline &baseline : baselines)
-      out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
+      if (baseline.isKnown())
+        out() << llvm::formatv("{0,14:f1}", baseline.sizes[i].microseconds);
+      else
+        out() << llvm::formatv("{0,14}", "-");
     out() << "   " << describeCandidate(advice.candidates[size.candidate])
           << ", "
           << (!size.isSimulated() ? "estimated"
@@ -144,7 +147,9 @@ void AdviceReport::printJson() const {
     if (errors[i])
       addError(*errors[i], object);
     for (const Baseline &baseline : baselines)
-      object[baseline.name + "_microseconds"] = baseline.sizes[i].microseconds;
+      object[baseline.name + "_microseconds"] =
+          baseline.isKnown() ? llvm::json::Value(baseline.sizes[i].microseconds)
+                             : nullptr;
     llvm::outs() << llvm::json::Value(std::move(object)) << '\n';
   }
 }

@@ -18,7 +18,8 @@ std::string describeCandidate(const Candidate &candidate);
 /// What others would run, by name.
 struct Baseline {
   std::string name;
-  std::vector<SizeAdvice> sizes; ///< those of the advice
+  std::vector<SizeAdvice> sizes; ///< those of the advice, if there was time
+  bool isKnown() const { return !sizes.empty(); }
 };
 
 /// A tree of additions that was asked for.

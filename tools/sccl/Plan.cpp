@@ -346,27 +346,6 @@ static std::vector<uint64_t> sizesOf(const Advice &advice) {
   return sizes;
 }
 
-/// What to compare with: baselines, and other engines. Prints an error and
-/// returns nothing if one cannot be simulated.
-static std::optional<std::vector<Baseline>>
-timesToCompare(mlir::MLIRContext &context, const NamedFabric &named,
-               const NamedBaselines &schedules, const Advice &advice,
-               const SearchLimits &limits) {
-  const std::vector<LoweringWay> ways = waysToTry();
-  std::optional<std::vector<Baseline>> all = simulateBaselines(
-      context, named.fabric, schedules, sizesOf(advice), ways, limits);
-  if (!all)
-    return std::nullopt;
-  Result<std::vector<Baseline>> engines =
-      engineTimes(context, named, advice, ways.front(), limits);
-  if (!engines) {
-    fail(engines.error());
-    return std::nullopt;
-  }
-  llvm::append_range(*all, *engines);
-  return all;
-}
-
 /// The largest C asked for. Searches grow with the chunks of all ranks that
 /// take part; few of them, with relays, may need a large C for what they can
 /// do.
@@ -378,7 +357,8 @@ static unsigned mostChunks(const CollectiveFamily &family, size_t numRanks) {
   return ranks == 0 ? perRank : std::min(perRank * numRanks / ranks, most);
 }
 
-static FrontierOptions searchOptions(size_t numFabrics, unsigned maxChunks,
+/// `parts` share the time.
+static FrontierOptions searchOptions(size_t parts, unsigned maxChunks,
                                      const InterruptScope &interrupt) {
   FrontierOptions options;
   options.maxSteps = maxSteps;
@@ -387,7 +367,7 @@ static FrontierOptions searchOptions(size_t numFabrics, unsigned maxChunks,
   options.stepWork = 200'000;
   options.hasty = true;
   options.maxChunks = maxChunks;
-  options.timeoutSeconds = timeout / double(numFabrics);
+  options.timeoutSeconds = timeout / double(parts);
   options.solver.interrupt = interrupt.flag();
   return options;
 }
@@ -417,16 +397,17 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
                    const CollectiveFamily &family,
                    const std::vector<uint64_t> &askedFor) {
   InterruptScope interrupt;
+  Deadline deadline({timeout, 0, interrupt.flag()});
   const NamedFabric &named = fabrics.back();
-  FrontierOptions options = searchOptions(
-      fabrics.size(), mostChunks(family, named.fabric.topology.numRanks()),
-      interrupt);
   Session session;
   mlir::MLIRContext &context = session.context();
   std::optional<NamedBaselines> schedules =
       makeBaselines(named.fabric.topology, named.boxes, family);
   if (!schedules)
     return BadInput;
+  FrontierOptions options = searchOptions(
+      fabrics.size() + hasMoreToCompare(*schedules),
+      mostChunks(family, named.fabric.topology.numRanks()), interrupt);
   std::optional<Advice> advice = adviseFor(
       [](auto &&...args) {
         // What is written is lowered anyway, and holds what it says.
@@ -455,8 +436,8 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
       limitBy(*advice, *intact);
   }
   std::optional<std::vector<Baseline>> baselines =
-      timesToCompare(context, named, *schedules, *advice,
-                     {options.timeoutSeconds, 0, interrupt.flag()});
+      timesToCompare(context, named, *schedules, *advice, waysToTry(),
+                     {deadline.remainingLimit(), 0, interrupt.flag()});
   if (!baselines)
     return BadInput;
   print(named, family, comparisonText(named, fabrics.front(), bool(intact)),
@@ -467,7 +448,9 @@ static int planFor(const std::vector<NamedFabric> &fabrics,
          errorsOf(context, named.fabric.topology, *advice, waysToTry())});
   if (!writeOutput(context, named, *advice, lowering, loweringOptions(), json))
     return BadInput;
-  return advice->frontier.stopped || !advice->stopped.empty() ? NotKnown : Done;
+  bool isWhole = !advice->frontier.stopped && advice->stopped.empty() &&
+                 llvm::all_of(*baselines, std::mem_fn(&Baseline::isKnown));
+  return isWhole ? Done : NotKnown;
 }
 
 int driver::planMain() {

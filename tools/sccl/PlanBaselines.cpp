@@ -12,6 +12,7 @@
 #include "Output.h"
 
 #include "sccl/Import/NcclChannels.h"
+#include "sccl/Optimize/Deadline.h"
 
 using namespace sccl;
 using namespace sccl::driver;
@@ -139,10 +140,12 @@ std::optional<std::vector<Baseline>> driver::simulateBaselines(
     const std::vector<uint64_t> &sizes, const std::vector<LoweringWay> &ways,
     const SearchLimits &limits) {
   fabric.messages.reset();
+  Deadline deadline(limits);
   std::vector<Baseline> baselines;
   for (const auto &[name, implementation] : schedules) {
     Result<std::vector<SizeAdvice>> times =
-        timesOf(context, fabric, implementation, sizes, ways, limits);
+        timesOf(context, fabric, implementation, sizes, ways,
+                {deadline.remainingLimit(), 0, limits.interrupt});
     if (!times) {
       fail("baseline '" + name + "': " + times.error());
       return std::nullopt;

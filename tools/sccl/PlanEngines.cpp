@@ -8,8 +8,10 @@
 #include "PlanEngines.h"
 
 #include "MachineFlags.h"
+#include "Output.h"
 
 #include "sccl/Advice/MessageTraffic.h"
+#include "sccl/Optimize/Deadline.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -33,28 +35,70 @@ static RankGroups alone(unsigned numRanks) {
   return ranks;
 }
 
-Result<std::vector<Baseline>> driver::engineTimes(mlir::MLIRContext &context,
-                                                  const NamedFabric &named,
-                                                  const Advice &advice,
-                                                  const LoweringWay &way,
-                                                  const SearchLimits &limits) {
+/// What the schedules of `advice` take in engines that exchange messages: where
+/// GPUs of a box write to each other, unless the advice is of that, and where
+/// all goes by groups of a library.
+static Result<std::vector<Baseline>> engineTimes(mlir::MLIRContext &context,
+                                                 const NamedFabric &named,
+                                                 const Advice &advice,
+                                                 const LoweringWay &way,
+                                                 const SearchLimits &limits) {
   std::vector<std::pair<const char *, RankGroups>> asked;
   if (withEngines && !named.fabric.messages)
     asked.emplace_back(byMessages, named.boxes);
   if (withEngines)
     asked.emplace_back(byGroups, alone(named.fabric.topology.numRanks()));
   std::vector<Baseline> engines;
+  Deadline deadline(limits);
   Fabric fabric = named.fabric;
   for (auto &[name, hosts] : asked) {
+    engines.push_back({name, {}});
+    if (deadline.isOver())
+      continue;
     fabric.messages = std::make_shared<MessageClock>(
         MessageClock{std::move(hosts), fabric.timing.launchTime});
     Result<std::vector<SizeAdvice>> times =
-        timesByMessages(context, fabric, advice, way, limits);
+        timesByMessages(context, fabric, advice, way,
+                        {deadline.remainingLimit(), 0, limits.interrupt});
+    // What it has not tried may be faster.
+    if (deadline.isOver())
+      continue;
     if (!times)
       return Error{times.error()};
-    engines.push_back({name, std::move(*times)});
+    engines.back().sizes = std::move(*times);
   }
   return engines;
+}
+
+bool driver::hasMoreToCompare(const NamedBaselines &schedules) {
+  return withEngines || !schedules.empty();
+}
+
+std::optional<std::vector<Baseline>>
+driver::timesToCompare(mlir::MLIRContext &context, const NamedFabric &named,
+                       const NamedBaselines &schedules, const Advice &advice,
+                       const std::vector<LoweringWay> &ways,
+                       const SearchLimits &limits) {
+  Deadline deadline(limits);
+  std::vector<uint64_t> sizes;
+  for (const SizeAdvice &size : advice.sizes)
+    sizes.push_back(size.bytes);
+  // Baselines can be estimated, engines are simulated or missing.
+  const double shares = withEngines ? 2 : 1;
+  std::optional<std::vector<Baseline>> all =
+      simulateBaselines(context, named.fabric, schedules, sizes, ways,
+                        {limits.timeoutSeconds / shares, 0, limits.interrupt});
+  if (!all)
+    return std::nullopt;
+  Result<std::vector<Baseline>> engines =
+      engineTimes(context, named, advice, ways.front(),
+                  {deadline.remainingLimit(), 0, limits.interrupt});
+  if (!engines) {
+    fail(engines.error());
+    return std::nullopt;
+  }
+  llvm::append_range(*all, *engines);
+  return all;
 }
 
 std::vector<std::string>
@@ -75,7 +119,8 @@ driver::engineNotes(const NamedFabric &named,
             : "us: kernels that write to all peers: --target=" + chip);
   for (const Baseline &engine : llvm::make_filter_range(engines, isEngine))
     notes.push_back(
-        engine.name == byMessages
+        !engine.isKnown() ? engine.name + " us: there was no time for these"
+        : engine.name == byMessages
             ? "messages us: GPUs of a box write to each other, others exchange "
               "messages by NCCL, RCCL or MPI: --target=mpi/" +
                   chip

@@ -8,22 +8,24 @@
 #ifndef SCCL_TOOLS_SCCL_PLANENGINES_H
 #define SCCL_TOOLS_SCCL_PLANENGINES_H
 
-#include "AdviceReport.h"
+#include "PlanBaselines.h"
 #include "PlanFabric.h"
 
 #include "sccl/Advice/Advice.h"
 
 namespace sccl::driver {
 
-/// With --engines, what the schedules of `advice` take in engines that exchange
-/// messages, for each of its sizes: where GPUs of a box write to each other,
-/// unless the advice is of that, and where all goes by groups of a library.
-/// Nothing without the option. Fails where `timesByMessages` does.
-Result<std::vector<Baseline>> engineTimes(mlir::MLIRContext &context,
-                                          const NamedFabric &named,
-                                          const Advice &advice,
-                                          const LoweringWay &way,
-                                          const SearchLimits &limits);
+/// Whether there is more to compare with than the intact machine.
+bool hasMoreToCompare(const NamedBaselines &schedules);
+
+/// What baselines take, and, with --engines, the schedules of `advice` in other
+/// engines, for each of its sizes; no times of an engine for which `limits` do
+/// not suffice. Prints an error and returns nothing if one cannot be simulated.
+std::optional<std::vector<Baseline>>
+timesToCompare(mlir::MLIRContext &context, const NamedFabric &named,
+               const NamedBaselines &schedules, const Advice &advice,
+               const std::vector<LoweringWay> &ways,
+               const SearchLimits &limits);
 
 /// How to get what the columns of engines among `engines` are of; a line for
 /// each, and one for the advice.
