@@ -7,6 +7,9 @@
 
 #include "GPURounds.h"
 
+#include <bit>
+#include <malloc.h>
+
 using namespace sccl;
 
 INSTANTIATE_TEST_SUITE_P(GPU, Rounds,
@@ -216,6 +219,53 @@ TEST_P(Rounds, OfManyLaunchesInARow) {
                            sum[7] *= 8;
                          return failed + rank.expect(rank.recv, sum, "8^9");
                        }));
+}
+
+/// Of other data each, with results at places of their own. What is held does
+/// not grow once events are there for the launches that are watched.
+TEST_P(Rounds, OfTenThousandLaunchesOnSeveralHosts) {
+  constexpr size_t count = 8, launches = 10000, some = 2000;
+  auto byteOf = [](unsigned rank, size_t launch) {
+    return static_cast<unsigned char>((launch * 7 + launch / 64 + rank * 31) %
+                                      100);
+  };
+  auto valueOf = [&](unsigned rank, size_t launch) {
+    uint32_t bits = byteOf(rank, launch) * 0x01010101u;
+    return std::bit_cast<float>(bits);
+  };
+  Ranks ranks;
+  auto reduce = [&](const RankEnd &end, RoundRank &rank) {
+    int failed = 0;
+    std::vector<float> sums;
+    sums.reserve(launches * count);
+    std::vector<unsigned> live;
+    std::vector<size_t> heap;
+    for (size_t i = 0; i < launches && !failed; ++i) {
+      sums.insert(sums.end(), count, valueOf(0, i) + valueOf(1, i));
+      failed += check(
+          !rank.streams.fill(rank.send, byteOf(end.rank, i), count * 4) &&
+              !rank.launch(rank.send,
+                           static_cast<float *>(rank.recv) + i * count, count),
+          "launch " + std::to_string(i));
+      if (i != some && i != launches - 1)
+        continue;
+      failed += rank.expect(rank.recv, sums, "the sums");
+      meet(end);
+      live.push_back(fake.live());
+      heap.push_back(mallinfo2().uordblks);
+      meet(end);
+    }
+    // The library that stands in for NCCL keeps all messages.
+    constexpr size_t little = 64 << 10;
+    return failed + check(live.front() == live.back(), "on the device") +
+           check(!ranks.isDirect || heap.back() < heap.front() + little,
+                 "in memory");
+  };
+  for (bool isDirect : {false, true}) {
+    ranks.isDirect = isDirect;
+    EXPECT_EQ(0, onRanks(ranks, count, launches * count, reduce))
+        << (isDirect ? "by a transport" : "by the library");
+  }
 }
 
 TEST_P(Rounds, NullIsTheNullStream) {
