@@ -180,7 +180,7 @@ typedef struct scclTransport {
    * negative `color`. It may outlive this one. Null: not supported. */
   int (*split)(void *context, int color, int key, struct scclTransport *result);
   /** Not 0: any one thread may call these functions at a time, whatever others
-   * do. Then scclLaunchAsync has a thread of its own. */
+   * do; scclLaunchAsync has one. Above 1: one polls between calls, too. */
   int anyThread;
   /** Bit 1 << kind: messages may be in GPU memory of that scclDeviceKind. */
   uint64_t devices;

@@ -281,7 +281,9 @@ static void makeTransport(struct Messages *messages, scclTransport *transport) {
   transport->split = split;
   transport->anyThread =
       ucp_worker_query(messages->worker, &attributes) == UCS_OK &&
-      attributes.thread_mode != UCS_THREAD_MODE_SINGLE;
+              attributes.thread_mode != UCS_THREAD_MODE_SINGLE
+          ? 2
+          : 0;
 }
 
 /* Each part has a worker of its own, which may be used at the same time. */

@@ -98,6 +98,28 @@ TEST_P(HostsTest, ThousandsOfLaunchesAlsoLater) {
       0);
 }
 
+/// What a rank has sent arrives also if it then waits for something else.
+TEST_P(HostsTest, WhoHasSentMayWaitElsewhere) {
+  Setting hosts("SCCL_RANKS_PER_HOST", "1");
+  EXPECT_EQ(
+      runRanks(8, GetParam(),
+               [](const RankEnd &end) {
+                 Member member;
+                 int wrong = check(
+                     member.join(end, cubeBroadcast, 5) == scclSuccess, "join");
+                 for (size_t count : {8192, 8192, 16384, 16384, 40000}) {
+                   std::vector<float> data(count, float(count)), result(count);
+                   wrong |= check(member.launch(data.data(), result.data(),
+                                                count) == scclSuccess,
+                                  "launch");
+                   meet(end);
+                   wrong |= check(result == data, "the data");
+                 }
+                 return wrong;
+               }),
+      0);
+}
+
 /// Whether the process has memory that ranks of a host share.
 static bool hasSharedMemory() {
   std::ifstream maps("/proc/self/maps");

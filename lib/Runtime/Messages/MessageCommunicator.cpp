@@ -52,14 +52,23 @@ Status MessageCommunicator::create(const scclTransport &transport,
 /// From now on the ranks agree by messages of their own: these have a limit of
 /// time, and the ranks learn what else goes wrong meanwhile.
 Status MessageCommunicator::gatherByMessages() {
-  if (Status status =
-          group->bootstrap.agree(attempt([&] { return engine.prepare(); }));
-      !status.ok())
+  auto prepare = [&] {
+    Status status = engine.prepare();
+    return status.ok() && group->needsThread() ? left.start() : status;
+  };
+  if (Status status = group->bootstrap.agree(attempt(prepare)); !status.ok())
     return status;
   group->bootstrap =
       Bootstrap(MessageEngine::allGather, &engine, rank(), numRanks());
   group->bootstrap.explainBy(MessageEngine::explain);
   return {};
+}
+
+/// Before what uses the transport, but is no launch.
+void MessageCommunicator::awaitLaunches() const {
+  if (queue)
+    queue->awaitAll();
+  left.rest();
 }
 
 Status MessageCommunicator::openStreams(scclDeviceKind kind) {
@@ -91,6 +100,7 @@ void MessageCommunicator::abort() {
 
 MessageCommunicator::~MessageCommunicator() {
   queue.reset();
+  left.rest();
   leaveStreams();
   // Messages of a failed launch may still be under way. Asking the transport
   // may write them, to memory that its owner has freed.
@@ -121,8 +131,7 @@ Status MessageCommunicator::checkProcess() const {
 Status MessageCommunicator::split(int color, int key, const scclConfig &config,
                                   const Status &arguments,
                                   std::unique_ptr<Membership> &result) const {
-  if (queue)
-    queue->awaitAll();
+  awaitLaunches();
   scclTransport part = {};
   if (Status status = group->split(color, key, arguments, part);
       !status.ok() || color < 0)
@@ -134,8 +143,7 @@ Status MessageCommunicator::join(const std::shared_ptr<const LoadedPlan> &plan,
                                  unsigned number, const Status &before,
                                  std::unique_ptr<JoinedPlan> &result) {
   // Launches use what the plan needs more of.
-  if (queue)
-    queue->awaitAll();
+  awaitLaunches();
   if (!staging)
     return MessagePlan::load(*group, engine, /*streams=*/nullptr,
                              *group->device, plan, number, before, result);
@@ -192,6 +200,7 @@ Status MessageCommunicator::launchNow(JoinedPlan &plan,
   if (!status.ok() && !group->isPoisoned())
     group->raise(status);
   leaveStreams();
+  left.move();
   group->leave();
   return status;
 }
@@ -338,8 +347,7 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
     uint64_t bytes;
     Outcome outcome;
   };
-  if (queue)
-    queue->awaitAll();
+  awaitLaunches();
   void *block = nullptr;
   size_t rounded = std::max<size_t>((bytes + page - 1) / page * page, page);
   Status status = attempt([&]() -> Status {
@@ -383,6 +391,7 @@ Status MessageCommunicator::allocate(size_t bytes, void **memory) {
 
 Status MessageCommunicator::free(void *memory) {
   NearRanks *near = streams ? streams->near() : nullptr;
+  left.rest();
   if (near && !group->isPoisoned()) {
     uint64_t region = 0;
     if (Status status = near->remove(group->bootstrap, memory, region);

@@ -9,6 +9,7 @@
 #define SCCL_LIB_RUNTIME_MESSAGES_MESSAGECOMMUNICATOR_H
 
 #include "HostStaging.h"
+#include "LeftMessages.h"
 #include "MessageEngine.h"
 #include "StreamGroup.h"
 #include "StreamWatch.h"
@@ -57,7 +58,8 @@ public:
 
 private:
   explicit MessageCommunicator(std::unique_ptr<MessageGroup> group)
-      : group(std::move(group)), engine(*this->group) {}
+      : group(std::move(group)), engine(*this->group),
+        left(*this->group, engine) {}
   Status join(const std::shared_ptr<const LoadedPlan> &plan, unsigned number,
               const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
@@ -69,11 +71,13 @@ private:
   Status openStreams(scclDeviceKind kind);
   void leaveStreams();
   Status gatherByMessages();
+  void awaitLaunches() const;
   void failNow(const Status &why);
   void look();
 
   std::unique_ptr<MessageGroup> group;
   MessageEngine engine;
+  mutable LeftMessages left;            ///< by `engine`
   std::unique_ptr<HostStaging> staging; ///< null if buffers are on the host
   std::unique_ptr<StreamGroup> streams; ///< null if no library sends
   std::unique_ptr<StreamWatch> watch;   ///< of what is in streams

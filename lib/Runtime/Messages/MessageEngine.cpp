@@ -449,7 +449,7 @@ Status MessageEngine::run(const MessageLaunch &what) {
 }
 
 Status MessageEngine::settle() {
-  while (!sender.hasEndedOwn())
+  while (!hasSettled())
     if (Status status = awaitMore(); !status.ok())
       return status;
   return {};

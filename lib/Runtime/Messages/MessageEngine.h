@@ -92,7 +92,9 @@ public:
     group.hurry();
     return takeEnded();
   }
-  /// Waits until all that earlier launches have sent is taken. The last call.
+  /// All that earlier launches have sent is taken.
+  bool hasSettled() const { return sender.hasEndedOwn(); }
+  /// Waits until it is. The last call.
   Status settle();
 
 private:

@@ -331,14 +331,17 @@ MessageGroup::User MessageGroup::become(User next) {
 
 bool MessageGroup::enter() {
   User other;
-  while ((other = become(User::Launch)) == User::Abort)
+  while ((other = become(User::Launch)) == User::Abort || other == User::Beside)
     std::this_thread::yield();
   return other == User::None;
 }
 
 void MessageGroup::abort() {
   wantsAbort = true;
-  if (become(User::Abort) != User::None)
+  User other;
+  while ((other = become(User::Abort)) == User::Beside)
+    std::this_thread::yield();
+  if (other != User::None)
     return; // the thread that is in a launch does it
   raise({scclErrorAborted, rank(), rank()}, "");
   leave();

@@ -47,6 +47,10 @@ public:
                scclTransport &result) const;
   /// Launches may be executed by a thread that is not the caller's.
   bool mayUseThreads() const { return transport.anyThread != 0; }
+  /// Between them a thread of libsccl is to move messages that go to others.
+  bool needsThread() const {
+    return transport.anyThread > 1 && numRemote() != 0;
+  }
   /// This thread may use the transport while no other does.
   bool mayUseThisThread() const {
     return mayUseThreads() || std::this_thread::get_id() == joiner;
@@ -138,8 +142,10 @@ public:
   Status poison() const;
 
   /// Marks this rank as being in a launch; false if it is in one. Waits for a
-  /// thread that aborts.
+  /// thread that aborts, or is beside.
   bool enter();
+  /// The same for a thread beside the caller's, which waits for nobody.
+  bool enterBeside() { return become(User::Beside) == User::None; }
   void leave() { user = User::None; }
 
   const scclConfig config;
@@ -219,7 +225,7 @@ private:
   std::atomic<uint64_t> cause = 0; ///< an encoded AbortCause
   std::string causeText;           ///< written before `cause`
   /// Who sends and receives, of which a transport may allow one at a time.
-  enum class User { None, Launch, Abort };
+  enum class User { None, Launch, Abort, Beside };
   /// Returns `None` if it is `next` now, else who it is.
   User become(User next);
 
