@@ -110,35 +110,41 @@ TEST_P(MessageGPU, AllReduceOfOneSliceAndOfSeveral) {
   EXPECT_EQ(0, onPair(counts.back(), reduceAll));
 }
 
+/// Also where every second rank has no GPU.
 TEST_P(MessageGPU, SegmentsOfAllRanksHaveTheirPlaces) {
-  LoopNetwork network;
-  network.ranksOfHost = 2;
   // Slices have 16 MiB / 5 of each segment.
   std::vector<size_t> counts = {1, 1003, 2 * sliceFloats / 5 + 17, sliceFloats};
-  EXPECT_EQ(
-      0, runRanks(4, RanksAs::Threads, [&](const RankEnd &end) {
-        Member member;
-        if (check(!joinGPU(member, network, end, ringGather), "join"))
-          return 1;
-        Buffers buffers(member, counts.back(), 4 * counts.back());
-        if (check(buffers.areMade, "memory"))
-          return 1;
-        int failed = 0;
-        for (size_t count : counts) {
-          std::vector<float> all;
-          for (unsigned rank = 0; rank < 4; ++rank) {
-            std::vector<float> values = valuesOf(rank, count);
-            all.insert(all.end(), values.begin(), values.end());
-          }
-          for (float *from : {buffers.send, buffers.recv + end.rank * count})
-            failed +=
-                put(member, from, valuesOf(end.rank, count)) +
-                check(!member.launch(from, buffers.recv, count), "launch") +
-                expect(member, buffers.recv, all);
-        }
-        meet(end);
-        return failed;
-      }));
+  auto gather = [&](const RankEnd &end, Member &member) {
+    Buffers buffers(member, counts.back(), 4 * counts.back());
+    if (check(buffers.areMade, "memory"))
+      return 1;
+    int failed = 0;
+    for (size_t count : counts) {
+      std::vector<float> all;
+      for (unsigned rank = 0; rank < 4; ++rank) {
+        std::vector<float> values = valuesOf(rank, count);
+        all.insert(all.end(), values.begin(), values.end());
+      }
+      for (float *from : {buffers.send, buffers.recv + end.rank * count})
+        failed += put(member, from, valuesOf(end.rank, count)) +
+                  check(!member.launch(from, buffers.recv, count), "launch") +
+                  expect(member, buffers.recv, all);
+    }
+    meet(end);
+    return failed;
+  };
+  for (unsigned every : {1, 2}) {
+    LoopNetwork network;
+    network.ranksOfHost = 2;
+    EXPECT_EQ(0, runRanks(4, RanksAs::Threads, [&](const RankEnd &end) {
+                Member member;
+                return check(!(end.rank % every == 0
+                                   ? joinGPU(member, network, end, ringGather)
+                                   : join(member, network, end, ringGather)),
+                             "join") ||
+                       gather(end, member);
+              }));
+  }
 }
 
 TEST_P(MessageGPU, ComesAfterWhatItsStreamHasToDo) {
@@ -165,7 +171,7 @@ TEST_P(MessageGPU, ComesAfterWhatItsStreamHasToDo) {
 
 TEST_P(MessageGPU, RanksWithAGPUAndWithoutWorkTogether) {
   LoopNetwork network;
-  constexpr size_t count = 12345;
+  constexpr size_t most = 2 * sliceFloats + 12345;
   EXPECT_EQ(0, runRanks(2, RanksAs::Threads, [&](const RankEnd &end) {
               Member member;
               bool hasGPU = end.rank == 0;
@@ -173,12 +179,14 @@ TEST_P(MessageGPU, RanksWithAGPUAndWithoutWorkTogether) {
                                  : join(member, network, end, pairReduce)),
                         "join"))
                 return 1;
-              Buffers buffers(member, count, count);
-              int failed = check(buffers.areMade, "memory") ||
-                           put(member, buffers.send, valuesOf(end.rank, count));
-              failed += check(!member.launch(buffers.send, buffers.recv, count),
-                              "launch") +
-                        expect(member, buffers.recv, sumOf(2, count));
+              Buffers buffers(member, most, most);
+              int failed = check(buffers.areMade, "memory");
+              for (size_t count : {size_t(12345), most})
+                for (float *from : {buffers.send, buffers.recv})
+                  failed += put(member, from, valuesOf(end.rank, count)) +
+                            check(!member.launch(from, buffers.recv, count),
+                                  "launch") +
+                            expect(member, buffers.recv, sumOf(2, count));
               meet(end);
               return failed;
             }));

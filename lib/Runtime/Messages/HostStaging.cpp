@@ -43,6 +43,23 @@ static uint64_t mostSliceBytes(const plan::Manifest &plan) {
                   leastBytes);
 }
 
+uint64_t HostStaging::bytesOfSlices(const JoinedPlan::Flight &flight,
+                                    const plan::Manifest &plan) {
+  // All slices but the last are alike.
+  uint64_t slices = llvm::divideCeil(flight.segmentBytes, mostSliceBytes(plan));
+  return llvm::alignTo(llvm::divideCeil(flight.segmentBytes, slices),
+                       sliceAlignment);
+}
+
+JoinedPlan::Flight HostStaging::sliceOf(const JoinedPlan::Flight &flight,
+                                        uint64_t bytes) {
+  JoinedPlan::Flight slice = flight;
+  uint64_t elementBytes = flight.segmentBytes / flight.request.count;
+  slice.segmentBytes = bytes;
+  slice.request.count = bytes / elementBytes;
+  return slice;
+}
+
 Status HostStaging::reserve(const plan::Manifest &plan, unsigned rank) {
   const plan::RankLayout &layout = plan.layout[rank];
   uint64_t needed = 2 * mostSliceBytes(plan) *
@@ -138,21 +155,21 @@ Status HostStaging::runSlices(const JoinedPlan::Flight &flight,
                     layout.inputSegments, segment};
   Segments output = {static_cast<char *>(request.recv), layout.outputSegments,
                      segment};
-  auto sliceOf = [&](uint64_t i) -> Slice {
+  auto placeOf = [&](uint64_t i) -> Slice {
     return {i * sliceBytes, std::min(sliceBytes, segment - i * sliceBytes)};
   };
   auto inputOf = [&](uint64_t i) {
     return blocks.back().get() + i % 2 * (bytes / 2);
   };
   auto outputOf = [&](uint64_t i) {
-    return inputOf(i) + input.count * sliceOf(i).bytes;
+    return inputOf(i) + input.count * placeOf(i).bytes;
   };
   auto fetch = [&](uint64_t i) {
-    return copySlice(input, sliceOf(i), inputOf(i), /*toHost=*/true,
+    return copySlice(input, placeOf(i), inputOf(i), /*toHost=*/true,
                      request.stream);
   };
   auto give = [&](uint64_t i) {
-    return copySlice(output, sliceOf(i), outputOf(i), /*toHost=*/false,
+    return copySlice(output, placeOf(i), outputOf(i), /*toHost=*/false,
                      request.stream);
   };
   Status status = fetch(0);
@@ -164,11 +181,8 @@ Status HostStaging::runSlices(const JoinedPlan::Flight &flight,
       status = give(i - 1);
     if (!status.ok())
       break;
-    JoinedPlan::Flight slice = flight;
-    uint64_t elementBytes = segment / request.count;
+    JoinedPlan::Flight slice = sliceOf(flight, placeOf(i).bytes);
     slice.isInPlace = false;
-    slice.segmentBytes = sliceOf(i).bytes;
-    slice.request.count = slice.segmentBytes / elementBytes;
     slice.request.send = inputOf(i);
     slice.request.recv = outputOf(i);
     status = steps.exchange(slice);
@@ -184,11 +198,8 @@ Status HostStaging::launch(const JoinedPlan::Flight &flight,
   void *stream = flight.request.stream;
   if (Status status = gpu->begin(stream); !status.ok())
     return status;
-  // All slices but the last are alike.
-  uint64_t slices = llvm::divideCeil(flight.segmentBytes, mostSliceBytes(plan));
-  uint64_t sliceBytes = llvm::alignTo(
-      llvm::divideCeil(flight.segmentBytes, slices), sliceAlignment);
-  Status status = runSlices(flight, plan.layout[rank], sliceBytes, steps);
+  Status status =
+      runSlices(flight, plan.layout[rank], bytesOfSlices(flight, plan), steps);
   if (status.ok())
     return gpu->end(stream);
   settle(stream);

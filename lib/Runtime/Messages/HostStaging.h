@@ -42,6 +42,14 @@ public:
   /// Makes room for launches of `plan` by rank `rank`. No launch is under way.
   Status reserve(const plan::Manifest &plan, unsigned rank);
 
+  /// How long the slices are of which a launch of `plan` consists, each a call
+  /// of its own, where some rank has a GPU. The last one may be shorter.
+  static uint64_t bytesOfSlices(const JoinedPlan::Flight &flight,
+                                const plan::Manifest &plan);
+  /// So many bytes of each segment; the buffers are those of `flight`.
+  static JoinedPlan::Flight sliceOf(const JoinedPlan::Flight &flight,
+                                    uint64_t bytes);
+
   /// What a launch does but for copies.
   struct Steps {
     /// Executes a part of the launch, whose buffers are on the host.

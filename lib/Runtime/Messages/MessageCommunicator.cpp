@@ -257,12 +257,32 @@ Status MessageCommunicator::compareCalls(const MessagePlan &plan,
   return group->poison();
 }
 
+/// On the host, in the slices that others bring to it from their GPUs.
+Status MessageCommunicator::executeSlices(MessagePlan &plan,
+                                          const JoinedPlan::Flight &flight) {
+  const uint64_t segment = flight.segmentBytes;
+  const uint64_t most = HostStaging::bytesOfSlices(flight, plan.info());
+  auto *send = static_cast<const char *>(flight.request.send);
+  auto *recv = static_cast<char *>(flight.request.recv);
+  Status status;
+  for (uint64_t at = 0; at < segment && status.ok(); at += most) {
+    JoinedPlan::Flight slice =
+        HostStaging::sliceOf(flight, std::min(most, segment - at));
+    slice.request.send = send ? send + at : nullptr;
+    slice.request.recv = recv ? recv + at : nullptr;
+    status = plan.execute(slice, segment);
+  }
+  return status;
+}
+
 Status MessageCommunicator::execute(MessagePlan &plan,
                                     JoinedPlan::Flight &flight) {
-  if (!staging || plan.isStreamed() || flight.request.count == 0)
-    return plan.execute(flight);
+  if (!group->haveGPUs() || plan.isStreamed() || flight.request.count == 0)
+    return plan.execute(flight, flight.segmentBytes);
+  if (!staging)
+    return executeSlices(plan, flight);
   auto exchange = [&](JoinedPlan::Flight &slice) {
-    return plan.execute(slice);
+    return plan.execute(slice, slice.segmentBytes);
   };
   auto look = [&] { return engine.look(); };
   return staging->launch(flight, plan.info(), rank(), {exchange, look});

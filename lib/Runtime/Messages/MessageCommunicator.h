@@ -64,6 +64,7 @@ private:
               const Status &before,
               std::unique_ptr<JoinedPlan> &result) override;
   Status launchNow(JoinedPlan &plan, const LaunchRequest &request);
+  Status executeSlices(MessagePlan &plan, const JoinedPlan::Flight &flight);
   Status execute(MessagePlan &plan, JoinedPlan::Flight &flight);
   Status enqueue(MessagePlan &plan, const JoinedPlan::Flight &flight);
   Status compareCalls(const MessagePlan &plan,

@@ -63,7 +63,7 @@ char *MessageEngine::address(const Slot &slot, unsigned slotNumber,
   char *scratch = launch->scratch + slotNumber * launch->scratchPiece;
   const MessageHeader &header = launch->program->header();
   bool isStaged = buffer == BufferField::Input && launch->stagesInput;
-  uint64_t distance = isStaged ? slot.bytes : launch->segment;
+  uint64_t distance = isStaged ? slot.bytes : launch->distance;
   uint64_t offset = slotOffset(buffer, place.slot, header.chunksPerSegment,
                                slot.bytes, distance);
   if (buffer == BufferField::Scratch)
@@ -89,7 +89,7 @@ void MessageEngine::begin(unsigned number, uint64_t piece) {
       std::memcpy(
           address(slot, number,
                   {unsigned(BufferField::Input), i * header.chunksPerSegment}),
-          launch->input + i * launch->segment + slot.at, slot.bytes);
+          launch->input + i * launch->distance + slot.at, slot.bytes);
   llvm::ArrayRef<MessageRow> rows = launch->program->rows();
   for (unsigned row = 0; row < rows.size(); ++row)
     left(number, row) = rows[row].needs;

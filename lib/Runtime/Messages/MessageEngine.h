@@ -41,6 +41,7 @@ struct MessageLaunch {
   const char *input;
   char *output;
   uint64_t segment;      ///< bytes
+  uint64_t distance;     ///< from one to the next, bytes
   uint64_t piece;        ///< of each segment, bytes
   unsigned window;       ///< pieces under way
   char *scratch;         ///< for `window` pieces

@@ -28,7 +28,7 @@ struct MessageHello {
   uint64_t nonce; ///< that of rank 0 counts
   int32_t host;
   uint32_t numTags;
-  uint32_t hasStreams;
+  uint32_t hasStreams, hasGPU;
   double timeoutSeconds;
   char hostName[64];
   Outcome outcome;
@@ -129,6 +129,7 @@ Status MessageGroup::meet(const Status &arguments, bool hasStreams,
   MessageHello hello = greet(transport, status);
   hello.machine = machine;
   hello.hasStreams = hasStreams;
+  hello.hasGPU = config.device != scclDeviceCPU;
   // Earlier groups of the rank had another time.
   hello.nonce = std::chrono::system_clock::now().time_since_epoch().count();
   Gathered<MessageHello> hellos(numRanks());
@@ -143,6 +144,7 @@ Status MessageGroup::meet(const Status &arguments, bool hasStreams,
   for (const MessageHello &other : hellos) {
     neighbours += other.machine == hello.machine;
     someHaveStreams |= other.hasStreams != 0;
+    someHaveGPUs |= other.hasGPU != 0;
     if (other.rank == rank() || (other.machine == hello.machine &&
                                  other.host >= 0 && other.host == hello.host))
       here.push_back(other.rank);

@@ -67,6 +67,7 @@ public:
   int host() const { return transport.host; }
   /// A StreamGroup is of interest to some rank.
   bool haveStreams() const { return someHaveStreams; }
+  bool haveGPUs() const { return someHaveGPUs; }
   /// Ranks that do not share memory with this one.
   unsigned numRemote() const;
   bool sharesMemory(unsigned peer) const {
@@ -199,7 +200,7 @@ private:
   const unsigned original;
   scclTransport transport;
   unsigned neighbours = 1, room = 0;
-  bool someHaveStreams = false;
+  bool someHaveStreams = false, someHaveGPUs = false;
   uint64_t nonce = 0;    ///< of the group
   unsigned underWay = 0; ///< messages of the transport, but what is heard
   unsigned idlePolls = 0;

@@ -296,7 +296,7 @@ Status MessagePlan::choose(Flight &flight) const {
   return findFunction(flight);
 }
 
-Status MessagePlan::execute(Flight &flight) {
+Status MessagePlan::execute(Flight &flight, uint64_t distance) {
   const LoadedProgram &program = *flight.choice.program;
   const LaunchRequest &request = flight.request;
   const MessageProgram &table =
@@ -318,6 +318,7 @@ Status MessagePlan::execute(Flight &flight) {
   launch.input = static_cast<const char *>(request.send);
   launch.output = static_cast<char *>(request.recv);
   launch.segment = flight.segmentBytes;
+  launch.distance = distance;
   launch.piece = std::min(
       pieceFor(flight.choice, flight.segmentBytes, table.header().mostChunks),
       flight.segmentBytes);

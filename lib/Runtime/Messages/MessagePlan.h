@@ -41,8 +41,9 @@ public:
   }
   /// Where messages are in streams, in place of `execute`: does not wait.
   Status enqueue(const Flight &flight) { return stream->launch(flight); }
-  /// Collective; see scclLaunch. Nothing else may be in flight.
-  Status execute(Flight &flight);
+  /// Collective; see scclLaunch. Nothing else may be in flight. On the host
+  /// there are `distance` bytes from a segment to the next.
+  Status execute(Flight &flight, uint64_t distance);
 
   /// Of memory that GPUs of the host had mapped: it goes.
   void forget(uint64_t region) {
