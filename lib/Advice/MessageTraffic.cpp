@@ -7,6 +7,7 @@
 
 #include "sccl/Advice/MessageTraffic.h"
 
+#include "sccl/ABI/NearParts.h"
 #include "sccl/Conversion/Messages.h"
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Model/Collective.h"
@@ -14,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -22,11 +24,36 @@ using namespace sccl;
 using Kind = Action::Kind;
 
 namespace {
+using Rows = std::vector<const MessageRow *>;
+
+/// Messages by peer.
+struct Messages {
+  std::map<unsigned, Rows> sent, received;
+
+  void add(const MessageRow &row) {
+    (row.kind == MessageRow::Send ? sent : received)[row.peer].push_back(&row);
+  }
+  std::set<unsigned> peers() const {
+    std::set<unsigned> all;
+    for (const auto *rows : {&sent, &received})
+      for (const auto &[peer, unused] : *rows)
+        all.insert(peer);
+    return all;
+  }
+};
+
 /// What a rank does in one round, by rows.
 struct Round {
-  using Rows = std::vector<const MessageRow *>;
-  std::vector<Rows> launches;              ///< one after the other
-  std::map<unsigned, Rows> sent, received; ///< by peer
+  std::vector<Rows> launches; ///< one after the other
+  Messages far, near;
+  /// Of `near` what goes beside the launches where messages are long, and what
+  /// waits for them at one end.
+  Messages early, late;
+};
+
+struct Host {
+  std::set<unsigned> ranks;
+  NearParts parts;
 };
 
 /// Makes channels of rounds. A rank has one for its stream, one for each rank
@@ -38,10 +65,7 @@ public:
   RoundTraffic(const Topology &topology, const Collective &collective,
                const MessageClock &clock, bool isBeside)
       : topology(topology), clock(clock), isBeside(isBeside),
-        hostOf(topology.numRanks()), begun(topology.numRanks()) {
-    for (auto [host, ranks] : llvm::enumerate(clock.hosts))
-      for (unsigned rank : ranks)
-        hostOf[rank] = host;
+        begun(topology.numRanks()) {
     for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
       reachesOutput &=
           collective.outputSlots(rank) > 0 &&
@@ -62,18 +86,18 @@ private:
     return row.dst.buffer != unsigned(BufferField::Scratch) &&
            (row.dst.buffer != unsigned(BufferField::Output) || !reachesOutput);
   }
-  bool isNear(unsigned rank, unsigned peer) const {
-    return hostOf[rank] == hostOf[peer];
-  }
   unsigned linkOf(unsigned src, unsigned dst);
   unsigned flag(unsigned what, unsigned from, unsigned to);
   void signal(Actions &actions, unsigned link, unsigned flag, bool isFree);
   void wait(Actions &actions, unsigned flag, bool isFree);
   void pause(Actions &actions, double microseconds);
-  void begin(unsigned rank);
+  void begin(unsigned rank, Actions &actions);
   void compute(unsigned rank, const Round &round);
-  void writeNear(unsigned rank, unsigned peer, const Round &round);
-  void send(unsigned rank, unsigned peer, const Round::Rows &rows);
+  void writeNear(unsigned rank, unsigned peer, const Messages &messages);
+  void writeNear(unsigned rank, const Messages &messages, Actions &actions);
+  void writeBeside(unsigned rank, const Messages &messages);
+  void send(unsigned rank, unsigned peer, const Rows &rows);
+  void exchange(unsigned rank, const Messages &messages);
   void addRound(unsigned rank, const Round &round);
 
   const Topology &topology;
@@ -82,17 +106,25 @@ private:
   /// Outputs are in memory that ranks of the host have mapped, as those of
   /// programs that write to all peers are.
   bool reachesOutput = true;
-  std::vector<unsigned> hostOf;
   std::vector<bool> begun; ///< by rank: some kernel of it has
-  /// Of streams by rank, of writes and messages by rank and peer.
-  std::map<unsigned, Actions> streams;
+  /// Of streams and second ones by rank, of writes and messages by rank and
+  /// peer.
+  std::map<unsigned, Actions> streams, sides;
   std::map<std::pair<unsigned, unsigned>, Actions> writes, messages;
   std::map<std::array<unsigned, 3>, unsigned> flags;
-  unsigned value = 0; ///< of flags in the present round
+  unsigned value = 0; ///< of flags in the present part of a round
 };
 
 /// Of flags.
-enum Meaning : unsigned { WritesBegin, MessagesBegin, Ready, Arrived, Done };
+enum Meaning : unsigned {
+  SideBegins,
+  SideEnds,
+  WritesBegin,
+  MessagesBegin,
+  Ready,
+  Arrived,
+  Done
+};
 } // namespace
 
 unsigned RoundTraffic::linkOf(unsigned src, unsigned dst) {
@@ -129,9 +161,9 @@ void RoundTraffic::pause(Actions &actions, double microseconds) {
 }
 
 /// A kernel. The first is what a launch of any program begins with.
-void RoundTraffic::begin(unsigned rank) {
+void RoundTraffic::begin(unsigned rank, Actions &actions) {
   if (begun[rank])
-    pause(streams[rank], clock.kernelTime);
+    pause(actions, clock.kernelTime);
   begun[rank] = true;
 }
 
@@ -143,19 +175,20 @@ static Action actionOf(const MessageRow &row, Kind kind) {
 }
 
 void RoundTraffic::compute(unsigned rank, const Round &round) {
-  for (const Round::Rows &rows : round.launches) {
-    begin(rank);
+  for (const Rows &rows : round.launches) {
+    begin(rank, streams[rank]);
     for (const MessageRow *row : rows)
       streams[rank].push_back(actionOf(*row, Kind::Copy));
   }
 }
 
 /// As NearProgram.h of libsccl says.
-void RoundTraffic::writeNear(unsigned rank, unsigned peer, const Round &round) {
+void RoundTraffic::writeNear(unsigned rank, unsigned peer,
+                             const Messages &messages) {
   Actions &actions = writes[{rank, peer}];
-  auto sent = round.sent.find(peer), received = round.received.find(peer);
-  bool sends = sent != round.sent.end(),
-       receives = received != round.received.end();
+  auto sent = messages.sent.find(peer), received = messages.received.find(peer);
+  bool sends = sent != messages.sent.end(),
+       receives = received != messages.received.end();
   wait(actions, flag(WritesBegin, rank, rank), true);
   if (receives)
     signal(actions, linkOf(rank, peer), flag(Ready, rank, peer), false);
@@ -176,8 +209,8 @@ void RoundTraffic::writeNear(unsigned rank, unsigned peer, const Round &round) {
   signal(actions, Action::noLink, flag(Done, rank, peer), true);
 }
 
-void RoundTraffic::send(unsigned rank, unsigned peer, const Round::Rows &rows) {
-  Actions &actions = messages[{rank, peer}];
+void RoundTraffic::send(unsigned rank, unsigned peer, const Rows &rows) {
+  Actions &actions = this->messages[{rank, peer}];
   wait(actions, flag(MessagesBegin, rank, rank), true);
   for (const MessageRow *row : rows) {
     actions.push_back(actionOf(*row, Kind::Push));
@@ -187,42 +220,62 @@ void RoundTraffic::send(unsigned rank, unsigned peer, const Round::Rows &rows) {
   signal(actions, Action::noLink, flag(Done, rank, peer), true);
 }
 
+/// A group of messages.
+void RoundTraffic::exchange(unsigned rank, const Messages &messages) {
+  std::set<unsigned> peers = messages.peers();
+  if (peers.empty())
+    return;
+  Actions &stream = streams[rank];
+  begun[rank] = true;
+  pause(stream, clock.groupTime);
+  signal(stream, Action::noLink, flag(MessagesBegin, rank, rank), true);
+  for (const auto &[peer, rows] : messages.sent)
+    send(rank, peer, rows);
+  for (unsigned peer : peers) {
+    if (messages.sent.contains(peer))
+      wait(stream, flag(Done, rank, peer), true);
+    if (messages.received.contains(peer))
+      wait(stream, flag(Arrived, peer, rank), true);
+  }
+}
+
+/// Writes of a part of a round, as a launch in `actions`.
+void RoundTraffic::writeNear(unsigned rank, const Messages &messages,
+                             Actions &actions) {
+  std::set<unsigned> peers = messages.peers();
+  if (peers.empty())
+    return;
+  begin(rank, actions);
+  signal(actions, Action::noLink, flag(WritesBegin, rank, rank), true);
+  for (unsigned peer : peers)
+    writeNear(rank, peer, messages);
+  for (unsigned peer : peers)
+    wait(actions, flag(Done, rank, peer), true);
+}
+
+/// The same in a second stream, from here on.
+void RoundTraffic::writeBeside(unsigned rank, const Messages &messages) {
+  signal(streams[rank], Action::noLink, flag(SideBegins, rank, rank), true);
+  Actions &side = sides[rank];
+  wait(side, flag(SideBegins, rank, rank), true);
+  writeNear(rank, messages, side);
+  signal(side, Action::noLink, flag(SideEnds, rank, rank), true);
+}
+
+/// Flags have as many values for a round on all ranks, whatever these do in it.
 void RoundTraffic::addRound(unsigned rank, const Round &round) {
   ++value;
-  compute(rank, round);
-  std::set<unsigned> near, far;
-  for (const auto *rows : {&round.sent, &round.received})
-    for (const auto &[peer, unused] : *rows)
-      (isNear(rank, peer) ? near : far).insert(peer);
-  Actions &stream = streams[rank];
-  if (!near.empty()) {
-    begin(rank);
-    signal(stream, Action::noLink, flag(WritesBegin, rank, rank), true);
-    for (unsigned peer : near)
-      writeNear(rank, peer, round);
-  }
-  auto awaitWrites = [&] {
-    for (unsigned peer : near)
-      wait(stream, flag(Done, rank, peer), true);
-  };
-  if (!isBeside)
-    awaitWrites();
-  if (!far.empty()) {
-    begun[rank] = true;
-    pause(stream, clock.groupTime);
-    signal(stream, Action::noLink, flag(MessagesBegin, rank, rank), true);
-    for (unsigned peer : far)
-      if (auto sent = round.sent.find(peer); sent != round.sent.end())
-        send(rank, peer, sent->second);
-    for (unsigned peer : far) {
-      if (round.sent.contains(peer))
-        wait(stream, flag(Done, rank, peer), true);
-      if (round.received.contains(peer))
-        wait(stream, flag(Arrived, peer, rank), true);
-    }
-  }
   if (isBeside)
-    awaitWrites();
+    writeBeside(rank, round.early);
+  compute(rank, round);
+  ++value;
+  if (isBeside)
+    writeBeside(rank, round.late);
+  else
+    writeNear(rank, round.near, streams[rank]);
+  exchange(rank, round.far);
+  if (isBeside)
+    wait(streams[rank], flag(SideEnds, rank, rank), true);
 }
 
 void RoundTraffic::add(unsigned rank, const std::vector<Round> &rounds) {
@@ -239,6 +292,8 @@ Traffic RoundTraffic::take() {
   };
   for (auto &[rank, actions] : streams)
     add(rank, actions, blocksOfMessageKernels);
+  for (auto &[rank, actions] : sides)
+    add(rank, actions, blocksOfMessageKernels);
   std::map<unsigned, unsigned> peers;
   for (const auto &[ends, unused] : writes)
     ++peers[ends.first];
@@ -250,17 +305,41 @@ Traffic RoundTraffic::take() {
   return traffic;
 }
 
-/// The rounds of a rank.
-static std::vector<Round> roundsOf(const RankMessages &messages) {
+static std::vector<Host> hostsOf(llvm::ArrayRef<RankMessages> ranks,
+                                 const MessageClock &clock) {
+  std::vector<Host> hosts(std::max<size_t>(clock.hosts.size(), 1));
+  if (clock.hosts.empty())
+    for (unsigned rank = 0; rank < ranks.size(); ++rank)
+      hosts.front().ranks.insert(rank);
+  for (auto [host, members] : llvm::zip(hosts, clock.hosts))
+    host.ranks.insert(members.begin(), members.end());
+  for (Host &host : hosts) {
+    for (unsigned rank : host.ranks)
+      host.parts.add(
+          rank, ranks[rank].rows, ranks[rank].rounds,
+          [&](uint32_t row) -> const auto & { return ranks[rank].next[row]; },
+          [&](unsigned peer) { return host.ranks.contains(peer); });
+    host.parts.settle();
+  }
+  return hosts;
+}
+
+/// The rounds of a rank, with these on its host.
+static std::vector<Round> roundsOf(unsigned rank, const RankMessages &messages,
+                                   const Host &host) {
   std::vector<Round> rounds;
   std::vector<size_t> launchOf(messages.rows.size());
   for (auto [number, row] : llvm::enumerate(messages.rows)) {
     size_t at = messages.rounds[number];
     rounds.resize(std::max(rounds.size(), at + 1));
     Round &round = rounds[at];
-    if (row.kind == MessageRow::Send || row.kind == MessageRow::Receive) {
-      auto &rows = row.kind == MessageRow::Send ? round.sent : round.received;
-      rows[row.peer].push_back(&row);
+    if (row.isMessage()) {
+      if (!host.ranks.contains(row.peer)) {
+        round.far.add(row);
+        continue;
+      }
+      round.near.add(row);
+      (host.parts.isLate(rank, row) ? round.late : round.early).add(row);
       continue;
     }
     size_t launch = launchOf[number];
@@ -288,8 +367,12 @@ sccl::messageTrafficOf(coll::ProgramOp program, const Collective &collective,
   RoundTraffic inTurn(topology, collective, clock, /*isBeside=*/false),
       beside(topology, collective, clock, /*isBeside=*/true);
   MessageTraffic result;
+  std::vector<Host> hosts = hostsOf(*ranks, clock);
   for (auto [rank, messages] : llvm::enumerate(*ranks)) {
-    std::vector<Round> rounds = roundsOf(messages);
+    std::vector<Round> rounds =
+        roundsOf(rank, messages, *llvm::find_if(hosts, [&](const Host &host) {
+                   return host.ranks.contains(rank);
+                 }));
     inTurn.add(rank, rounds);
     beside.add(rank, rounds);
     for (const MessageRow &row : messages.rows)

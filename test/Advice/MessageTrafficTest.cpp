@@ -102,6 +102,17 @@ TEST(MessageTrafficTest, TwoStreamsHaveWritesAndMessagesAtOnce) {
   EXPECT_EQ(cluster.timeOf(gather, toAll(3), 100, true), 5 + 111);
 }
 
+/// Where buffers are one, the copy of what is the rank's own changes nothing.
+TEST(MessageTrafficTest, WritesAreBesideCopiesThatTheyDoNotNeed) {
+  Cluster cluster(2, {{0, 1}});
+  cluster.timing.copyRate = 1;
+  Collective gather = make(CollectiveKind::AllGather, 2, 1);
+  double copy = 100, write = 1 + 100 + 1;
+  EXPECT_EQ(cluster.timeOf(gather, toAll(2), 100, false), copy + 5 + write);
+  EXPECT_EQ(cluster.timeOf(gather, toAll(2), 100, true),
+            std::max(5 + copy, write));
+}
+
 TEST(MessageTrafficTest, PiecesAreARoundApart) {
   Cluster cluster(3, {{0}, {1}, {2}});
   Collective broadcast = make(CollectiveKind::Broadcast, 3, 2);

@@ -68,6 +68,7 @@ private:
   uint64_t scratch = 0, abort = 0;
   std::array<uint64_t, 2> peers = {}; ///< without outputs, and with them
   unsigned launches = 0, found = 0;
+  std::array<unsigned, NearLayout::NumParts> written = {};
 };
 } // namespace
 
@@ -159,17 +160,28 @@ void NearCode::launchRank(unsigned number, uint64_t segment) {
                      peers[kind], abort, segment, segment, table,
                      reductionNumber(7, 0), blocks});
   };
+  auto write = [&](size_t round, NearLayout::Part part) {
+    if (!near.has(round, part))
+      return;
+    ++written[part];
+    // Not always all that there may be.
+    unsigned each = 1 + launches % layout->blocksPerGroup();
+    enqueue(layout->groups() * each, each, rank.memory,
+            rank.nearTables[kind] + near.rounds[round][part]);
+  };
+  const bool inParts = launches % 3 != 0;
   for (size_t i = 0; i + 1 < rank.rounds.rounds.size(); ++i) {
+    // Beside what is computed: before and after it on half of the ranks each.
+    const bool isFirst = (number + launches / 2) % 2 == 0;
+    if (inParts && isFirst)
+      write(i, NearLayout::Early);
     for (uint32_t j = rank.rounds.rounds[i].firstLaunch;
          j < rank.rounds.rounds[i + 1].firstLaunch; ++j)
       enqueue(blocks, blocks, rank.control,
               rank.tables + rank.rounds.launches[j].table);
-    if (i >= near.rounds.size() || near.rounds[i] == NearProgram::noTable)
-      continue;
-    // Not always all that there may be.
-    unsigned each = 1 + launches % layout->blocksPerGroup();
-    enqueue(layout->groups() * each, each, rank.memory,
-            rank.nearTables[kind] + near.rounds[i]);
+    if (inParts && !isFirst)
+      write(i, NearLayout::Early);
+    write(i, inParts ? NearLayout::Late : NearLayout::Whole);
   }
 }
 
@@ -201,13 +213,15 @@ void NearCode::run() {
   for (const emulate::Finding &finding : machine->findings())
     ADD_FAILURE() << finding.message;
   EXPECT_EQ(found, launches * ranks.size());
+  for (unsigned part : written)
+    EXPECT_NE(part, 0u);
 }
 
 TEST(NearCode, AddsUpOnOneHost) {
   for (unsigned blocks : {1, 16}) {
     NearCode code(SCCL_TEST_PLANS "/mesh8-rounds-all_reduce.sccl", blocks,
                   1003);
-    for (size_t elements : {203, 5, 203, 7})
+    for (size_t elements : {5, 203, 203, 7})
       code.launch(elements);
     code.run();
   }

@@ -7,13 +7,14 @@
 
 #include "MessageTesting.h"
 
-#include "sccl/ABI/MessageTable.h"
+#include "sccl/ABI/NearParts.h"
 #include "sccl/Plan/Plan.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <map>
+#include <optional>
 
 using namespace sccl;
 
@@ -38,10 +39,6 @@ struct Table {
     take(nexts.data(), nexts.size() * sizeof(uint32_t));
     take(rounds.data(), rounds.size() * sizeof(uint32_t));
     EXPECT_EQ(at, bytes.data() + bytes.size());
-  }
-  bool isMessage(unsigned row) const {
-    return rows[row].kind == MessageRow::Send ||
-           rows[row].kind == MessageRow::Receive;
   }
   std::string bytes() const {
     std::string text;
@@ -76,7 +73,7 @@ static void settleRounds(std::vector<Table> &tables) {
         Table &table = tables[rank];
         const MessageRow &row = table.rows[i];
         bool sends = row.kind == MessageRow::Send;
-        if (table.isMessage(i)) {
+        if (table.rows[i].isMessage()) {
           uint32_t from = sends ? rank : row.peer, to = sends ? row.peer : rank;
           uint32_t &both = rounds[{from, to, row.tag}];
           raise(both, table.rounds[i]);
@@ -84,7 +81,7 @@ static void settleRounds(std::vector<Table> &tables) {
         }
         for (unsigned next = 0; next < row.numNext; ++next)
           raise(table.rounds[table.nexts[row.firstNext + next]],
-                table.rounds[i] + table.isMessage(i));
+                table.rounds[i] + table.rows[i].isMessage());
       }
   }
 }
@@ -99,13 +96,73 @@ TEST(Rounds, AreTheLongestPaths) {
         written.push_back(table.rounds);
         std::fill(table.rounds.begin(), table.rounds.end(), 0);
         for (unsigned row = 0; row < table.rows.size(); ++row)
-          messages += table.isMessage(row);
+          messages += table.rows[row].isMessage();
       }
       settleRounds(tables);
       EXPECT_NE(messages, 0u) << path;
       for (unsigned rank = 0; rank < tables.size(); ++rank)
         EXPECT_EQ(written[rank], tables[rank].rounds) << path << ' ' << rank;
     }
+}
+
+namespace {
+/// Two ranks of a host that send each other two messages in one round, of which
+/// a reduction of each rank in that round has to be done before its row
+/// `waits[rank]`, if there is one.
+struct TwoRanks {
+  enum Row : uint32_t { FirstSend, FirstReceive, SecondSend, SecondReceive };
+  std::array<std::vector<MessageRow>, 2> rows;
+  NearParts parts;
+
+  explicit TwoRanks(std::array<std::optional<Row>, 2> waits) {
+    for (uint32_t rank : {0, 1}) {
+      for (uint32_t tag : {0, 1})
+        for (auto kind : {MessageRow::Send, MessageRow::Receive})
+          add(rank, kind, 1 - rank, tag);
+      add(rank, MessageRow::Reduce, 0, 0);
+      auto next = [&](uint32_t row) {
+        return row == SecondReceive + 1 && waits[rank]
+                   ? std::vector<uint32_t>{*waits[rank]}
+                   : std::vector<uint32_t>();
+      };
+      parts.add(rank, rows[rank], std::vector<uint32_t>(rows[rank].size()),
+                next, [](uint32_t) { return true; });
+    }
+    parts.settle();
+  }
+  void add(uint32_t rank, MessageRow::Kind kind, uint32_t peer, uint32_t tag) {
+    MessageRow row = {};
+    row.kind = kind;
+    row.peer = peer;
+    row.tag = tag;
+    row.count = 1;
+    rows[rank].push_back(row);
+  }
+  bool isLate(uint32_t rank, Row row) const {
+    return parts.isLate(rank, rows[rank][row]);
+  }
+};
+} // namespace
+
+TEST(NearParts, WhatWaitsAtOneEndIsLateAtBoth) {
+  using Row = TwoRanks::Row;
+  for (Row waiting : {Row::SecondSend, Row::SecondReceive}) {
+    TwoRanks both({waiting, waiting});
+    for (uint32_t rank : {0, 1})
+      for (Row row : {Row::FirstSend, Row::FirstReceive, Row::SecondSend,
+                      Row::SecondReceive})
+        EXPECT_EQ(both.isLate(rank, row), row >= Row::SecondSend) << row;
+  }
+}
+
+/// Rank 1 would send two chunks early, and rank 0 one late.
+TEST(NearParts, AreOneWhereTwoTakeLonger) {
+  TwoRanks one({TwoRanks::SecondSend, std::nullopt});
+  for (uint32_t rank : {0, 1})
+    EXPECT_TRUE(one.isLate(rank, TwoRanks::FirstSend)) << rank;
+  TwoRanks none({std::nullopt, std::nullopt});
+  for (uint32_t rank : {0, 1})
+    EXPECT_FALSE(none.isLate(rank, TwoRanks::FirstSend)) << rank;
 }
 
 /// Loads pairReduce, of which `change` has changed the tables, by both ranks,

@@ -99,6 +99,8 @@ struct MessageRow {
   MessageSlot dst, src, rhs;
   uint32_t terms; ///< of a reduction; several are in scratch
   uint32_t apart; ///< slots from one term to the next
+
+  bool isMessage() const { return kind == Send || kind == Receive; }
 };
 
 static_assert(sizeof(MessageHeader) == 36);

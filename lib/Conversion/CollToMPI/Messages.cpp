@@ -42,6 +42,7 @@ public:
 private:
   struct SlotUse {
     std::optional<uint32_t> writer;
+    bool isSame = false;              ///< `writer` is a copy of noteSame
     SmallVector<uint32_t, 2> readers; ///< since the last that changed it
   };
   /// A row of a rank.
@@ -64,9 +65,6 @@ private:
               ArrayRef<Slots> sources, Slots dst);
   Slots spare(unsigned rank, unsigned count);
   void setRounds();
-  MessageRow::Kind kindOf(const Place &place) const {
-    return MessageRow::Kind(ranks[place.rank].rows[place.row].kind);
-  }
 
   const Collective &collective;
   const unsigned pieces;
@@ -132,7 +130,9 @@ void MessageMaker::noteRead(unsigned rank, const Slots &slots,
   uint32_t own = ranks[rank].rows.size();
   for (unsigned i = 0; i < row.count; ++i) {
     SlotUse &use = uses[keyOf(rank, slots, i)];
-    if (use.writer && *use.writer != own)
+    // Such a copy leaves the input as it was.
+    bool isInput = use.isSame && slots.buffer == Buffer::Input;
+    if (use.writer && *use.writer != own && !isInput)
       need(*use.writer);
     use.readers.push_back(own);
   }
@@ -150,6 +150,7 @@ void MessageMaker::noteWrite(unsigned rank, const Slots &slots,
       need(*use.writer);
     use.readers.clear();
     use.writer = own;
+    use.isSame = false;
   }
 }
 
@@ -166,8 +167,11 @@ bool MessageMaker::isUnwritten(unsigned rank, const Slots &slots,
 /// are two, nobody has read what nobody has written.
 void MessageMaker::noteSame(unsigned rank, const Slots &slots,
                             const MessageRow &row) {
-  for (unsigned i = 0; i < row.count; ++i)
-    uses[keyOf(rank, slots, i)].writer = ranks[rank].rows.size();
+  for (unsigned i = 0; i < row.count; ++i) {
+    SlotUse &use = uses[keyOf(rank, slots, i)];
+    use.writer = ranks[rank].rows.size();
+    use.isSame = true;
+  }
 }
 
 /// Adds a row that needs those in `needed`.
@@ -277,20 +281,17 @@ void MessageMaker::setRounds() {
     for (const MessageRow &row : rank.rows)
       rank.rounds.push_back(uint64_t(row.position) * pieces /
                             collective.chunksPerSegment());
-  auto isMessage = [&](const Place &place) {
-    MessageRow::Kind kind = kindOf(place);
-    return kind == MessageRow::Send || kind == MessageRow::Receive;
-  };
   auto roundOf = [&](const Place &place) -> uint32_t & {
     return ranks[place.rank].rounds[place.row];
   };
   for (size_t i = 0; i < order.size(); ++i) {
     const Place &place = order[i];
+    const MessageRow &row = ranks[place.rank].rows[place.row];
     // Who receives it is the row behind, see `send`.
-    if (kindOf(place) == MessageRow::Send)
+    if (row.kind == MessageRow::Send)
       roundOf(place) = roundOf(order[i + 1]) =
           std::max(roundOf(place), roundOf(order[i + 1]));
-    uint32_t least = roundOf(place) + isMessage(place);
+    uint32_t least = roundOf(place) + row.isMessage();
     for (uint32_t next : ranks[place.rank].next[place.row]) {
       uint32_t &later = ranks[place.rank].rounds[next];
       later = std::max(later, least);
@@ -344,9 +345,6 @@ sccl::makeMessages(ProgramOp program, const Collective &collective,
 }
 
 std::string sccl::findRoundMistake(const std::vector<RankMessages> &ranks) {
-  auto isMessage = [](const MessageRow &row) {
-    return row.kind == MessageRow::Send || row.kind == MessageRow::Receive;
-  };
   // By sender, receiver and tag.
   std::map<std::array<uint32_t, 3>, uint32_t> sent;
   auto keyOf = [](uint32_t rank, const MessageRow &row) {
@@ -359,7 +357,7 @@ std::string sccl::findRoundMistake(const std::vector<RankMessages> &ranks) {
       if (row.kind == MessageRow::Send)
         sent[keyOf(number, row)] = rank.rounds[index];
       for (uint32_t next : rank.next[index])
-        if (rank.rounds[next] < rank.rounds[index] + isMessage(row))
+        if (rank.rounds[next] < rank.rounds[index] + row.isMessage())
           return "row " + std::to_string(next) + " of rank " +
                  std::to_string(number) + " is in round " +
                  std::to_string(rank.rounds[next]) + ", and needs row " +

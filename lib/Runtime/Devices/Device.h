@@ -158,7 +158,7 @@ public:
   }
   /// What is enqueued in `side` from now on comes after all that is in
   /// `stream`, and beside what follows there, until `join`. There is one at a
-  /// time.
+  /// time; again before that, it comes after what is in `stream` by then, too.
   virtual Status fork(void *stream, void *&side) {
     side = stream;
     return {};

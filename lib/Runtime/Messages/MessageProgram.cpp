@@ -30,8 +30,8 @@ static const char *findMistake(const MessageRow &row, unsigned index,
                                llvm::ArrayRef<uint32_t> nexts) {
   if (row.kind > MessageRow::Reduce)
     return "has an unknown kind of row";
-  if (isMessage(row) && (row.peer >= header.ranks || row.peer == header.rank ||
-                         row.tag >= header.tags))
+  if (row.isMessage() && (row.peer >= header.ranks || row.peer == header.rank ||
+                          row.tag >= header.tags))
     return "has a message to nobody";
   if (row.count == 0 || row.position >= header.chunksPerSegment ||
       row.count > header.chunksPerSegment - row.position)
@@ -108,7 +108,7 @@ Status MessageProgram::checkRounds() const {
     if (theRounds[i] >= theHeader.rows * uint64_t(theHeader.ranks))
       return damaged("has rounds without messages");
     for (uint32_t later : next(theRows[i]))
-      if (theRounds[later] < theRounds[i] + isMessage(theRows[i]))
+      if (theRounds[later] < theRounds[i] + theRows[i].isMessage())
         return damaged("has rounds in no order");
   }
   return {};
@@ -118,7 +118,7 @@ uint64_t MessageProgram::balance() const {
   uint64_t sum = 0;
   for (unsigned i = 0; i < theRows.size(); ++i) {
     const MessageRow &row = theRows[i];
-    if (!isMessage(row))
+    if (!row.isMessage())
       continue;
     bool sends = row.kind == MessageRow::Send;
     uint32_t from = sends ? theHeader.rank : row.peer;

@@ -20,10 +20,6 @@
 
 namespace sccl {
 
-inline bool isMessage(const MessageRow &row) {
-  return row.kind == MessageRow::Send || row.kind == MessageRow::Receive;
-}
-
 /// A table of one rank that has been read.
 class MessageProgram {
 public:

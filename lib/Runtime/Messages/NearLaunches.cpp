@@ -96,13 +96,6 @@ std::vector<PeerEntry> StreamPlan::peersAt(const NearRanks::Region *region,
 // Launches
 //===----------------------------------------------------------------------===//
 
-bool StreamPlan::hasNear(const Piece &piece, size_t round) const {
-  if (!layout)
-    return false;
-  const std::vector<uint64_t> &tables = nearPrograms[piece.set].rounds;
-  return round < tables.size() && tables[round] != NearProgram::noTable;
-}
-
 /// Gives `piece` a table of the addresses of peers, with those of their outputs
 /// where this rank's is in `region`.
 Status StreamPlan::findPeers(const NearRanks::Region *region, Piece &piece) {
@@ -118,15 +111,17 @@ Status StreamPlan::findPeers(const NearRanks::Region *region, Piece &piece) {
                                         peersAt(region, place), piece.peers);
 }
 
-/// What goes to ranks of the host and comes from them in round number `round`.
-/// Both ends have as many blocks: all ranks know the longest message, whatever
-/// the blocks of their kernels are.
-Status StreamPlan::writeNear(const Piece &piece, size_t round) {
-  if (!hasNear(piece, round))
+/// What goes to ranks of the host and comes from them in some part of round
+/// number `round`. Both ends have as many blocks: all ranks know the longest
+/// message, whatever the blocks of their kernels are.
+Status StreamPlan::writeNear(const Piece &piece, size_t round, NearPart part) {
+  if (!layout)
     return {};
-  constexpr unsigned usualBlockSize = 256;
   const NearProgram &program =
       (piece.reachesOutput ? outputPrograms : nearPrograms)[piece.set];
+  if (!program.has(round, part))
+    return {};
+  constexpr unsigned usualBlockSize = 256;
   uint64_t busy = llvm::divideCeil(
       blocksFor(piece, piece.messages->header().mostChunks, usualBlockSize),
       layout->groups());
@@ -136,7 +131,56 @@ Status StreamPlan::writeNear(const Piece &piece, size_t round) {
   arguments.abort = group.near()->abortWord();
   arguments.table = constants->data() +
                     (piece.reachesOutput ? firstOutput : firstNear)[piece.set] +
-                    program.rounds[round];
+                    program.rounds[round][part];
   arguments.blocks = std::min<uint64_t>(busy, layout->blocksPerGroup());
   return group.device().launch(*nearFunction, arguments, piece.stream);
+}
+
+/// Executes one round after the other. Where messages are long, what goes to
+/// ranks of the host does so beside what this rank computes and what leaves the
+/// host.
+Status StreamPlan::runRound(Piece piece, size_t round,
+                            const RoundProgram::Round &begin,
+                            const RoundProgram::Round &end) {
+  using Part = NearPart;
+  const RoundProgram &program = rounds[piece.set];
+  auto messages =
+      llvm::ArrayRef(program.messages)
+          .slice(begin.firstMessage, end.firstMessage - begin.firstMessage);
+  const bool computes = begin.firstLaunch != end.firstLaunch;
+  const bool inParts = layout && isLong(piece);
+  auto has = [&](Part part) {
+    return inParts && nearPrograms[piece.set].has(round, part);
+  };
+  const bool forks = (has(Part::Early) && (computes || !messages.empty())) ||
+                     (has(Part::Late) && !messages.empty());
+  void *stream = piece.stream, *side = stream;
+  auto write = [&](Part part) -> Status {
+    Piece beside = piece;
+    if (Status status = forks ? group.device().fork(stream, side) : Status();
+        !status.ok())
+      return status;
+    beside.stream = side;
+    return writeNear(beside, round, part);
+  };
+  Status status = has(Part::Early) ? write(Part::Early) : Status();
+  for (uint32_t i = begin.firstLaunch; status.ok() && i < end.firstLaunch; ++i)
+    status = compute(piece, program.launches[i]);
+  if (status.ok() && !inParts)
+    status = writeNear(piece, round, Part::Whole);
+  if (status.ok() && has(Part::Late))
+    status = write(Part::Late);
+  if (status.ok())
+    status = exchange(piece, messages);
+  // After an error, too: the caller waits for no other stream.
+  Status joined = side != stream ? group.device().join(stream) : Status();
+  return status.ok() ? joined : status;
+}
+
+Status StreamPlan::runPiece(const Piece &piece) {
+  llvm::ArrayRef<RoundProgram::Round> all = rounds[piece.set].rounds;
+  for (size_t i = 0; i + 1 < all.size(); ++i)
+    if (Status status = runRound(piece, i, all[i], all[i + 1]); !status.ok())
+      return status;
+  return {};
 }

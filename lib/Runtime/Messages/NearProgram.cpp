@@ -9,6 +9,8 @@
 
 #include "RoundProgram.h"
 
+#include "sccl/ABI/NearParts.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -20,8 +22,8 @@ using namespace sccl;
 
 /// More groups than links to peers are of no use.
 static constexpr unsigned mostGroups = 8;
-/// Flags count rounds within a launch of all of them, of which there are fewer.
-static constexpr uint32_t roundsPerLaunch = 1 << 24;
+/// Flags count parts of rounds within a launch of all of them.
+static constexpr uint32_t partsPerLaunch = 1 << 24;
 /// A thread handles each flag of a row, and no block has fewer.
 static constexpr size_t flagsPerRow = 32;
 
@@ -76,10 +78,10 @@ NearProgram::Needs NearProgram::needs(const MessageProgram &program,
   Places places;
   std::set<uint32_t> rounds;
   for (auto [row, round] : llvm::zip(program.rows(), program.rounds()))
-    if (isMessage(row) && llvm::is_contained(ranks, row.peer))
+    if (row.isMessage() && llvm::is_contained(ranks, row.peer))
       rounds.insert(round);
   return {placeMessages(program, ranks, /*reachesOutput=*/false, places),
-          uint32_t(rounds.size())};
+          uint32_t(rounds.size()) * Part::NumParts};
 }
 
 //===----------------------------------------------------------------------===//
@@ -87,7 +89,9 @@ NearProgram::Needs NearProgram::needs(const MessageProgram &program,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Between this rank and one of its host, in one round.
+using Part = NearLayout::Part;
+
+/// Between this rank and one of its host, in one part of a round.
 struct Way {
   std::vector<TableRow> copies;   ///< to the peer
   std::vector<TableRow> landings; ///< of what comes from it
@@ -98,8 +102,8 @@ struct Way {
 /// The rows of a group of blocks, and the flags of all groups.
 class GroupRows {
 public:
-  GroupRows(const NearLayout &layout, unsigned set, uint32_t round)
-      : layout(layout), set(set), round(round) {}
+  GroupRows(const NearLayout &layout, unsigned set, uint32_t round, Part part)
+      : layout(layout), set(set), round(round), part(part) {}
 
   void add(const std::vector<Way> &ways, unsigned group);
 
@@ -115,6 +119,7 @@ private:
   const NearLayout &layout;
   const unsigned set;
   const uint32_t round;
+  const Part part;
 };
 } // namespace
 
@@ -132,10 +137,10 @@ void GroupRows::addFlags(TableRow::Kind kind, Meaning meaning,
                     {}});
     for (unsigned peer : some) {
       unsigned of = kind == TableRow::Signal ? layout.own() : peer;
-      uint64_t offset = meaning == Ready ? layout.readyFlag(set, of)
-                                         : layout.arrivedFlag(set, of);
+      uint64_t offset = meaning == Ready ? layout.readyFlag(set, part, of)
+                                         : layout.arrivedFlag(set, part, of);
       flags.push_back({peer, FlagOffset{uint32_t(offset)}.word(),
-                       roundsPerLaunch, round + 1});
+                       partsPerLaunch, 2 * round + 1 + (part == Part::Late)});
     }
   }
 }
@@ -175,16 +180,17 @@ void GroupRows::add(const std::vector<Way> &ways, unsigned group) {
   addFlags(TableRow::Wait, Arrived, arrives);
 }
 
-/// Appends the table of a round, which has an entry for each group.
+/// Appends the table of some part of a round, which has an entry for each
+/// group.
 static void appendTable(std::string &bytes, const std::vector<Way> &ways,
                         const NearLayout &layout, unsigned set, uint32_t round,
-                        uint64_t epoch, const MessageHeader &of) {
+                        Part part, uint64_t epoch, const MessageHeader &of) {
   auto append = [&](const auto &part) {
     bytes.append(reinterpret_cast<const char *>(&part), sizeof(part));
   };
   constexpr uint32_t headerUnits = sizeof(TableHeader) / tableUnitBytes,
                      rowUnits = sizeof(TableRow) / tableUnitBytes;
-  GroupRows all(layout, set, round);
+  GroupRows all(layout, set, round, part);
   std::vector<uint32_t> ends;
   for (unsigned group = 0; group < layout.groups(); ++group) {
     all.add(ways, group);
@@ -219,19 +225,25 @@ static void appendTable(std::string &bytes, const std::vector<Way> &ways,
 }
 
 namespace {
-/// The ways of a rank, by round and number of the peer.
+/// The ways of a rank, by round, part and number of the peer.
 class WayFinder {
 public:
   WayFinder(llvm::ArrayRef<MessageProgram> host, const NearLayout &layout,
             bool reachesOutput)
       : host(host), layout(layout), own(host[layout.own()]),
         places(host.size()) {
-    for (unsigned i = 0; i < host.size(); ++i)
+    for (unsigned i = 0; i < host.size(); ++i) {
       (void)placeMessages(host[i], layout.ranks(), reachesOutput, places[i]);
+      nearParts.add(
+          layout.ranks()[i], host[i].rows(), host[i].rounds(),
+          [&](uint32_t row) { return host[i].next(host[i].rows()[row]); },
+          [&](uint32_t peer) { return layout.numberOf(peer) < layout.size(); });
+    }
+    nearParts.settle();
   }
   Status find();
 
-  std::map<uint32_t, std::vector<Way>> rounds;
+  std::map<uint32_t, std::array<std::vector<Way>, Part::NumParts>> rounds;
 
 private:
   Status addSend(const MessageRow &row, unsigned peer, Way &way);
@@ -251,6 +263,7 @@ private:
   const NearLayout &layout;
   const MessageProgram &own;
   std::vector<Places> places; ///< by number
+  NearParts nearParts;
 };
 } // namespace
 
@@ -289,17 +302,21 @@ void WayFinder::addReceive(const MessageRow &row, unsigned peer, Way &way) {
 
 Status WayFinder::find() {
   for (auto [row, round] : llvm::zip(own.rows(), own.rounds())) {
-    unsigned peer = isMessage(row) ? layout.numberOf(row.peer) : layout.size();
+    unsigned peer = row.isMessage() ? layout.numberOf(row.peer) : layout.size();
     if (peer == layout.size())
       continue;
-    if (round >= roundsPerLaunch)
+    if (round >= partsPerLaunch / 2)
       return {scclErrorUnsupported, "the plan has too many rounds of messages"};
-    std::vector<Way> &ways = rounds[round];
-    ways.resize(layout.size());
-    if (row.kind == MessageRow::Receive)
-      addReceive(row, peer, ways[peer]);
-    else if (Status status = addSend(row, peer, ways[peer]); !status.ok())
-      return status;
+    Part part =
+        nearParts.isLate(own.header().rank, row) ? Part::Late : Part::Early;
+    for (Part of : {Part::Whole, part}) {
+      std::vector<Way> &ways = rounds[round][of];
+      ways.resize(layout.size());
+      if (row.kind == MessageRow::Receive)
+        addReceive(row, peer, ways[peer]);
+      else if (Status status = addSend(row, peer, ways[peer]); !status.ok())
+        return status;
+    }
   }
   return {};
 }
@@ -310,15 +327,21 @@ Status NearProgram::make(llvm::ArrayRef<MessageProgram> host, unsigned set,
   WayFinder finder(host, layout, reachesOutput);
   if (Status status = finder.find(); !status.ok())
     return status;
-  for (const auto &[round, ways] : finder.rounds) {
-    program.rounds.resize(round + 1, noTable);
-    program.rounds[round] = program.tables.size();
-    uint64_t epoch = layout.epoch(firstEpoch++);
-    if (epoch > UINT32_MAX / 2)
-      return {scclErrorUnsupported,
-              "the plan has too many messages within a host"};
-    appendTable(program.tables, ways, layout, set, round, epoch,
-                host[layout.own()].header());
+  for (const auto &[round, parts] : finder.rounds) {
+    Round none;
+    none.fill(noTable);
+    program.rounds.resize(round + 1, none);
+    for (Part part : {Part::Whole, Part::Early, Part::Late}) {
+      uint64_t epoch = layout.epoch(firstEpoch++);
+      if (epoch > UINT32_MAX / 2)
+        return {scclErrorUnsupported,
+                "the plan has too many messages within a host"};
+      if (parts[part].empty())
+        continue;
+      program.rounds[round][part] = program.tables.size();
+      appendTable(program.tables, parts[part], layout, set, round, part, epoch,
+                  host[layout.own()].header());
+    }
   }
   return {};
 }

@@ -16,6 +16,9 @@
 //     the output is in memory that ranks of the host have mapped, they write
 //     there.
 //
+// Long messages have two launches in a round: what needs nothing that ranks
+// compute in this round goes early, beside that, and the rest late.
+//
 // Blocks wait for the block of the same number on the other rank, so both ends
 // of a message have launches of the same size. The blocks are in groups, which
 // begin with different peers, so that all links are in use at once.
@@ -27,13 +30,19 @@
 
 #include "MessageProgram.h"
 
+#include <array>
+
 namespace sccl {
 
 /// What the ranks of a host have alike: how their launches are divided, and
 /// what is where in the control memory of each. Of each set of tables there
-/// are two flags for each rank of the host, and then words for epochs.
+/// are two flags for each rank of the host, and two more for rounds in two
+/// parts; then words for epochs.
 class NearLayout {
 public:
+  /// What a launch does of a round.
+  enum Part : unsigned { Whole, Early, Late, NumParts };
+
   /// `ranks` are those of the host, ascending, of which this one is number
   /// `own`. A launch has up to `blocks` blocks.
   NearLayout(llvm::ArrayRef<unsigned> ranks, unsigned own, unsigned sets,
@@ -52,15 +61,15 @@ public:
 
   // Words of a FlagOffset, in the memory of the rank that waits.
   /// Rank number `of` has room for what is to come.
-  uint64_t readyFlag(unsigned set, unsigned of) const {
-    return flag(2 * (uint64_t(set) * size() + of));
+  uint64_t readyFlag(unsigned set, Part part, unsigned of) const {
+    return flag(2 * ((2 * uint64_t(set) + (part != Whole)) * size() + of));
   }
   /// What rank number `of` has to write is there.
-  uint64_t arrivedFlag(unsigned set, unsigned of) const {
-    return flag(2 * (uint64_t(set) * size() + of) + 1);
+  uint64_t arrivedFlag(unsigned set, Part part, unsigned of) const {
+    return readyFlag(set, part, of) + flag(1);
   }
   uint64_t epoch(uint64_t number) const {
-    return flag(2 * uint64_t(sets) * size()) +
+    return flag(4 * uint64_t(sets) * size()) +
            number * words() * ControlLayout::wordBytes;
   }
 
@@ -78,13 +87,20 @@ private:
 struct NearProgram {
   static constexpr uint64_t noTable = UINT64_MAX;
 
-  std::vector<uint64_t> rounds; ///< the byte of `tables`, or noTable
-  std::string tables;           ///< of RankTable.h
+  using Part = NearLayout::Part;
+  /// Bytes of `tables`, or noTable.
+  using Round = std::array<uint64_t, Part::NumParts>;
+
+  std::vector<Round> rounds;
+  std::string tables; ///< of RankTable.h
   /// What a rank needs for `program` where `ranks` are those of its host.
   struct Needs {
     uint32_t slots = 0;  ///< of scratch, behind those of the program
-    uint32_t epochs = 0; ///< rounds with messages within the host
+    uint32_t epochs = 0; ///< of all parts of rounds
   };
+  bool has(size_t round, Part part) const {
+    return round < rounds.size() && rounds[round][part] != noTable;
+  }
   static Needs needs(const MessageProgram &program,
                      llvm::ArrayRef<unsigned> ranks);
   /// Of set number `set`, whose programs of all ranks of the host are `host`,

@@ -88,7 +88,7 @@ RoundProgram::make(const MessageProgram &program, unsigned blocks,
   for (unsigned i = 0; i < rows.size(); ++i) {
     uint32_t round = program.rounds()[i];
     numRounds = std::max(numRounds, round + 1);
-    if (!isMessage(rows[i]))
+    if (!rows[i].isMessage())
       computed[{round, levels[i]}].push_back(i);
     else if (!isNear || !isNear(rows[i].peer))
       exchanged[round].push_back(i);

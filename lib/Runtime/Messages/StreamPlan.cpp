@@ -332,25 +332,6 @@ Status StreamPlan::runStaged(const JoinedPlan::Flight &flight, Piece piece) {
                       layout.outputSegments, piece.bytes, piece.stream);
 }
 
-Status StreamPlan::runPiece(const Piece &piece) {
-  const RoundProgram &program = rounds[piece.set];
-  llvm::ArrayRef<uint32_t> messages = program.messages;
-  for (size_t i = 0; i + 1 < program.rounds.size(); ++i) {
-    const RoundProgram::Round &round = program.rounds[i],
-                              &next = program.rounds[i + 1];
-    for (uint32_t j = round.firstLaunch; j < next.firstLaunch; ++j)
-      if (Status status = compute(piece, program.launches[j]); !status.ok())
-        return status;
-    if (Status status =
-            communicate(piece, i,
-                        messages.slice(round.firstMessage,
-                                       next.firstMessage - round.firstMessage));
-        !status.ok())
-      return status;
-  }
-  return {};
-}
-
 LaunchArguments StreamPlan::argumentsFor(const Piece &piece) const {
   LaunchArguments arguments = {};
   arguments.input = piece.input;
@@ -386,26 +367,6 @@ bool StreamPlan::isLong(const Piece &piece) const {
   return piece.messages->header().mostChunks *
              chunkStride(piece.bytes, piece.program->chunksPerSegment) >=
          longMessageBytes;
-}
-
-/// What the rank sends and receives in round number `round`, of which
-/// `messages` are those that leave the host.
-Status StreamPlan::communicate(Piece piece, size_t round,
-                               llvm::ArrayRef<uint32_t> messages) {
-  Device &device = group.device();
-  bool forks = hasNear(piece, round) && !messages.empty() && isLong(piece);
-  void *stream = piece.stream, *side = stream;
-  if (forks)
-    if (Status status = device.fork(stream, side); !status.ok())
-      return status;
-  piece.stream = side;
-  Status status = writeNear(piece, round);
-  piece.stream = stream;
-  if (status.ok())
-    status = exchange(piece, messages);
-  // After an error, too: the caller waits for no other stream.
-  Status joined = side != stream ? device.join(stream) : Status();
-  return status.ok() ? joined : status;
 }
 
 Status StreamPlan::exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows) {

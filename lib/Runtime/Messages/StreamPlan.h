@@ -112,14 +112,14 @@ private:
   uint64_t blocksFor(const Piece &piece, uint32_t mostChunks,
                      unsigned blockSize) const;
   Status compute(const Piece &piece, const RoundProgram::Launch &launch);
-  bool hasNear(const Piece &piece, size_t round) const;
   bool isLong(const Piece &piece) const;
-  Status communicate(Piece piece, size_t round,
-                     llvm::ArrayRef<uint32_t> messages);
   std::vector<PeerEntry> peersAt(const NearRanks::Region *region,
                                  uint64_t place) const;
   Status findPeers(const NearRanks::Region *region, Piece &piece);
-  Status writeNear(const Piece &piece, size_t round);
+  using NearPart = NearLayout::Part;
+  Status writeNear(const Piece &piece, size_t round, NearPart part);
+  Status runRound(Piece piece, size_t round, const RoundProgram::Round &begin,
+                  const RoundProgram::Round &end);
   Status exchange(const Piece &piece, llvm::ArrayRef<uint32_t> rows);
   void addMessage(const Piece &piece, const MessageRow &row);
 
