@@ -200,11 +200,14 @@ static bool isNearBound(const std::vector<Candidate> &candidates,
 
 /// The candidates whose programs add up in the order that `ways` ask for.
 /// Schedules of any order may keep a tree, as those of boxes do; where they are
-/// far from the bound, others are searched that follow it.
+/// far from the bound, others are searched that follow it. So are some of a
+/// tree where ranks are to agree, and none of any order lets them.
 static Result<advice::Found>
 findInOrder(mlir::MLIRContext &context, const Fabric &fabric,
             const CollectiveFamily &family, FrontierOptions options,
             const LoweringOptions &way, const Deadline &deadline) {
+  const bool isOneTree = way.sumOrder.isTree();
+  bool areLeftOut = false;
   auto find = [&]() -> Result<advice::Found> {
     Result<advice::Found> found =
         advice::findCandidates(fabric, family, options, deadline);
@@ -218,17 +221,19 @@ findInOrder(mlir::MLIRContext &context, const Fabric &fabric,
       return *error;
     if (std::optional<Error> error = advice::keepInOneOrder(
             context, fabric.topology, way, deadline, found->candidates)) {
-      if (!way.sumOrder.isTree() || options.order.isTree())
+      bool mayKeepOther = isOneTree || !contractFor(way).oneRounding;
+      if (!mayKeepOther || options.order.isTree())
         return *error;
+      areLeftOut = true;
       found->candidates.clear();
     }
     return found;
   };
   Result<advice::Found> found = find();
-  if (!found || !way.sumOrder.isTree() ||
+  if (!found || (!isOneTree && !areLeftOut) ||
       isNearBound(found->candidates, found->frontier.throughput))
     return found;
-  options.order = way.sumOrder;
+  options.order = isOneTree ? way.sumOrder : SumOrder(SumOrder::Tree);
   Result<advice::Found> ordered = find();
   if (!ordered)
     return found->candidates.empty() ? ordered : found;
@@ -239,7 +244,8 @@ findInOrder(mlir::MLIRContext &context, const Fabric &fabric,
                      candidate.implementation.schedule;
         }))
       found->candidates.push_back(std::move(candidate));
-  found->frontier = std::move(ordered->frontier);
+  if (isOneTree) // else its bounds are of what was not asked for
+    found->frontier = std::move(ordered->frontier);
   return found;
 }
 
