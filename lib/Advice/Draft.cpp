@@ -103,6 +103,7 @@ private:
     add(actionOf(channel, transfer, pieces));
   }
   LocalWork localWork(unsigned rank) const;
+  uint64_t channelsOf(unsigned rank) const;
   void spreadChannels();
   void chooseBlocks();
 
@@ -394,7 +395,19 @@ LocalWork DraftFlags::localWork(unsigned rank) const {
     if (uint32_t channel = topology.numRanks() + link;
         !members[channel].empty())
       work.others.push_back(accessesOf(channel));
+  if (work.others.empty())
+    for (unsigned link : topology.inLinks(rank))
+      if (uint32_t channel = topology.numRanks() + link;
+          !members[channel].empty())
+        work.others.push_back(accessesOf(channel));
   return work;
+}
+
+/// That do something, and the one of the rank itself.
+uint64_t DraftFlags::channelsOf(unsigned rank) const {
+  return 1 + std::ranges::count_if(topology.outLinks(rank), [&](unsigned link) {
+           return !members[topology.numRanks() + link].empty();
+         });
 }
 
 /// As coll-spread-channels does.
@@ -402,16 +415,15 @@ void DraftFlags::spreadChannels() {
   unsigned given = options.blocksPerLink, budget = options.smBudget;
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank) {
     works.push_back(localWork(rank));
-    const LocalWork &work = works.back();
     spreads.push_back(
-        work.spread(spreadWithin(budget, given, work.others.size() + 1)));
+        works.back().spread(spreadWithin(budget, given, channelsOf(rank))));
   }
   chooseBlocks();
   if (given != 0 || timing.sendRate == 0)
     return;
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    spreads[rank] = works[rank].widened(
-        budget, traffic.blocks, works[rank].others.size() + 1, spreads[rank]);
+    spreads[rank] = works[rank].widened(budget, traffic.blocks,
+                                        channelsOf(rank), spreads[rank]);
 }
 
 void DraftFlags::chooseBlocks() {
@@ -431,7 +443,7 @@ void DraftFlags::chooseBlocks() {
     perBlock[linkOf(channel)] += least;
   }
   for (unsigned rank = 0; rank < topology.numRanks(); ++rank)
-    most = std::max(most, works[rank].others.size() + uint64_t(spreads[rank]));
+    most = std::max(most, channelsOf(rank) - 1 + spreads[rank]);
   traffic.blocks =
       blocksToFill(topology, timing.rates, perBlock, most, options.smBudget);
 }

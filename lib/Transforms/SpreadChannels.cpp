@@ -13,6 +13,8 @@
 #include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -122,7 +124,9 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
     uint64_t channels = 0; ///< of the rank
     LocalWork work = {};
   };
-  static std::optional<Local> localOf(RankOp rank) {
+  /// `arriving` is what each channel to `rank` does.
+  static std::optional<Local> localOf(RankOp rank,
+                                      ArrayRef<uint64_t> arriving) {
     Local local;
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
       uint64_t accesses = accessesOf(channel);
@@ -135,6 +139,8 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         local.work.others.push_back(accesses);
       }
     }
+    if (local.work.others.empty())
+      local.work.others = arriving.vec();
     return local.channel ? std::optional(std::move(local)) : std::nullopt;
   }
 
@@ -146,9 +152,16 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         signalPassFailure();
       return markAllAnalysesPreserved();
     }
+    llvm::MapVector<unsigned, std::vector<uint64_t>> arriving;
+    forEachChannel(program, [&](ChannelOp channel) {
+      uint64_t accesses = accessesOf(channel);
+      if (channel.getPeer() != getRank(channel) && accesses != 0)
+        arriving[channel.getPeer()].push_back(accesses);
+    });
     SmallVector<Local> locals;
     for (RankOp rank : program.getBody().getOps<RankOp>())
-      if (std::optional<Local> local = localOf(rank)) {
+      if (std::optional<Local> local =
+              localOf(rank, arriving[rank.getRank()])) {
         local->channel.setSpread(local->work.spread(
             spreadWithin(smBudget, blocksPerLink, local->channels)));
         locals.push_back(std::move(*local));

@@ -17,6 +17,13 @@
 // GIVEN-SAME:    blocks = 1 {
 // GIVEN:           coll.channel to 0 spread = 4 {
 
+// Rank 1 sends nothing, so that its sum has as many blocks as keep up with what
+// comes: 3 accesses for 2.
+// CHECK:         coll.rank 1
+// CHECK:           coll.channel to 1 spread = 4 {
+// GIVEN:         coll.rank 1
+// GIVEN:           coll.channel to 1 spread = 2 {
+
 // Rank 0 has five times as many blocks in all, and with a spread of 2 three.
 // SIX-LABEL:   coll.program @sum
 // SIX-SAME:      blocks = 1 {

@@ -18,7 +18,8 @@ namespace sccl {
 /// What the channel of a rank to itself has to do beside its others.
 struct LocalWork {
   /// What the channel accesses, and what each of the others that do something
-  /// does, in any unit.
+  /// does, in any unit. Where the rank has none, as the root of a reduce, the
+  /// others are those of other ranks to it.
   uint64_t own = 0;
   std::vector<uint64_t> others = {};
   /// Whether it reduces, or delivers what came into scratch. That stands
