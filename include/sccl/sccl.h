@@ -118,7 +118,7 @@ typedef struct scclConfig {
                               given up; of a GPU once its stream is there */
   size_t scratchBytes;   /**< of this rank for each plan; 0: 256 MiB on a GPU,
                               else 64 MiB; launches of more go in pieces */
-  int smBudget;      /**< multiprocessors that a launch may take; 0: no limit */
+  int smBudget;      /**< multiprocessors that a kernel may take; 0: no limit */
   const char *order; /**< that plans must have, as --order takes it; or null */
   int oneRounding;   /**< not 0: plans must be of --one-rounding */
 } scclConfig;

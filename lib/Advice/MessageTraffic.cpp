@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <map>
 #include <set>
 
@@ -369,10 +370,10 @@ sccl::messageTrafficOf(coll::ProgramOp program, const Collective &collective,
   MessageTraffic result;
   std::vector<Host> hosts = hostsOf(*ranks, clock);
   for (auto [rank, messages] : llvm::enumerate(*ranks)) {
-    std::vector<Round> rounds =
-        roundsOf(rank, messages, *llvm::find_if(hosts, [&](const Host &host) {
-                   return host.ranks.contains(rank);
-                 }));
+    auto host = llvm::find_if(
+        hosts, [&](const Host &host) { return host.ranks.contains(rank); });
+    assert(host != hosts.end() && "a rank is on no host");
+    std::vector<Round> rounds = roundsOf(rank, messages, *host);
     inTurn.add(rank, rounds);
     beside.add(rank, rounds);
     for (const MessageRow &row : messages.rows)

@@ -45,8 +45,8 @@ public:
     }
   }
 
-  /// All ranks of the host are added. Two launches whose busiest links are
-  /// others take longer than one; then all of the round is late.
+  /// All ranks of the host are added. Two launches that are not busiest on the
+  /// same links take longer than one; then all of the round is late.
   void settle() {
     for (const auto &[round, messages] : sends)
       if (!isAsFast(messages))
@@ -71,7 +71,8 @@ private:
                                         : Key{row.peer, rank, row.tag};
   }
 
-  /// Whatever joins the ranks, a switch or a link for each two.
+  /// Both with a switch, whose ports are what is busy, and with a link for
+  /// each two ranks.
   bool isAsFast(const std::vector<Message> &messages) const {
     enum Part { Early, Late, Whole };
     using Loads = std::array<uint64_t, Whole + 1>;

@@ -158,11 +158,14 @@ public:
   }
   /// What is enqueued in `side` from now on comes after all that is in
   /// `stream`, and beside what follows there, until `join`. There is one at a
-  /// time; again before that, it comes after what is in `stream` by then, too.
+  /// time; a second `fork` before `join` has it come after what is in `stream`
+  /// by then, too.
   virtual Status fork(void *stream, void *&side) {
     side = stream;
     return {};
   }
+  /// The device has room for what `fork` puts beside a stream.
+  virtual bool hasRoomToFork() const { return false; }
   /// What follows in `stream` comes after what is in the side of `fork`.
   virtual Status join(void *) { return {}; }
   /// Copies from the host, at once; does not wait for any stream of a launch,

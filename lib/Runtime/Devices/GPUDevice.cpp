@@ -127,14 +127,19 @@ Status GPUDevice::end(void *stream) {
   return stream ? Status{} : orderAfter(endEvent, ownStream, nullptr);
 }
 
-/// Both streams may wait for other GPUs, so there has to be room for both: 32
-/// blocks of ours, and as many as NCCL or RCCL have channels. While a capture
-/// has the forked stream, streams that are no part of it do without.
-Status GPUDevice::fork(void *stream, void *&side) {
+/// Both streams may wait for other GPUs: 32 blocks of ours, and as many as NCCL
+/// or RCCL have channels.
+bool GPUDevice::hasRoomToFork() const {
   constexpr int ownBlocks = 32, channelsOfNCCL = 64, channelsOfRCCL = 128;
+  return multiprocessors >=
+         ownBlocks + (driver.isCUDA() ? channelsOfNCCL : channelsOfRCCL);
+}
+
+/// While a capture has the forked stream, streams that are no part of it do
+/// without.
+Status GPUDevice::fork(void *stream, void *&side) {
   side = stream;
-  if (multiprocessors <
-      ownBlocks + (driver.isCUDA() ? channelsOfNCCL : channelsOfRCCL))
+  if (!hasRoomToFork())
     return {};
   std::optional<Capture> taken, own;
   if (Status status = captureOf(forkedStream, taken); !status.ok())

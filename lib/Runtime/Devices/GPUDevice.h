@@ -80,6 +80,7 @@ public:
                     llvm::function_ref<Status(void *)> call) override;
   Status fork(void *stream, void *&side) override;
   Status join(void *stream) override;
+  bool hasRoomToFork() const override;
   Status fill(void *to, uint8_t byte, uint64_t bytes, void *stream) override;
   Status copyNow(void *to, const void *from, uint64_t bytes) override;
   Status launch(const DeviceFunction &function,

@@ -136,44 +136,45 @@ Status StreamPlan::writeNear(const Piece &piece, size_t round, NearPart part) {
   return group.device().launch(*nearFunction, arguments, piece.stream);
 }
 
-/// Executes one round after the other. Where messages are long, what goes to
-/// ranks of the host does so beside what this rank computes and what leaves the
-/// host.
+/// Where messages are long, what goes to ranks of the host does so beside what
+/// leaves the host, and some of it beside what this rank computes.
 Status StreamPlan::runRound(Piece piece, size_t round,
                             const RoundProgram::Round &begin,
                             const RoundProgram::Round &end) {
-  using Part = NearPart;
   const RoundProgram &program = rounds[piece.set];
   auto messages =
       llvm::ArrayRef(program.messages)
           .slice(begin.firstMessage, end.firstMessage - begin.firstMessage);
   const bool computes = begin.firstLaunch != end.firstLaunch;
-  const bool inParts = layout && isLong(piece);
-  auto has = [&](Part part) {
-    return inParts && nearPrograms[piece.set].has(round, part);
+  const bool isDivided = theNeeds.divides && isLong(piece);
+  const NearPart last = isDivided ? NearPart::Late : NearPart::Whole;
+  auto has = [&](NearPart part) {
+    return layout && nearPrograms[piece.set].has(round, part);
   };
-  const bool forks = (has(Part::Early) && (computes || !messages.empty())) ||
-                     (has(Part::Late) && !messages.empty());
-  void *stream = piece.stream, *side = stream;
-  auto write = [&](Part part) -> Status {
+  const bool hasEarly = isDivided && has(NearPart::Early);
+  const bool forks =
+      isLong(piece) && ((hasEarly && (computes || !messages.empty())) ||
+                        (has(last) && !messages.empty()));
+  void *side = piece.stream;
+  auto write = [&](NearPart part) -> Status {
     Piece beside = piece;
-    if (Status status = forks ? group.device().fork(stream, side) : Status();
+    if (Status status =
+            forks ? group.device().fork(piece.stream, beside.stream) : Status();
         !status.ok())
       return status;
-    beside.stream = side;
+    side = beside.stream;
     return writeNear(beside, round, part);
   };
-  Status status = has(Part::Early) ? write(Part::Early) : Status();
+  Status status = hasEarly ? write(NearPart::Early) : Status();
   for (uint32_t i = begin.firstLaunch; status.ok() && i < end.firstLaunch; ++i)
     status = compute(piece, program.launches[i]);
-  if (status.ok() && !inParts)
-    status = writeNear(piece, round, Part::Whole);
-  if (status.ok() && has(Part::Late))
-    status = write(Part::Late);
+  if (status.ok() && has(last))
+    status = write(last);
   if (status.ok())
     status = exchange(piece, messages);
   // After an error, too: the caller waits for no other stream.
-  Status joined = side != stream ? group.device().join(stream) : Status();
+  Status joined =
+      side != piece.stream ? group.device().join(piece.stream) : Status();
   return status.ok() ? joined : status;
 }
 

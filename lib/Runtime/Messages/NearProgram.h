@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Ranks of a host whose GPUs write to each other's memory do so in place of
-// sending messages: in each round one launch on each of them, which
+// sending messages: in each round one launch on each of them, or two, which
 //
 //  1. signals to all ranks that write to this one that its memory is free,
 //  2. waits for the same of those to which this one writes,
@@ -16,8 +16,8 @@
 //     the output is in memory that ranks of the host have mapped, they write
 //     there.
 //
-// Long messages have two launches in a round: what needs nothing that ranks
-// compute in this round goes early, beside that, and the rest late.
+// There are two for long messages, see NearParts.h: one beside what ranks
+// compute in this round, and one for what needs that.
 //
 // Blocks wait for the block of the same number on the other rank, so both ends
 // of a message have launches of the same size. The blocks are in groups, which

@@ -29,6 +29,7 @@ Status StreamPlan::load(const LoadedPlan &plan, unsigned rank, unsigned number,
   if (config.smBudget)
     made->theNeeds.blocks =
         std::min<unsigned>(blocksOfMessageKernels, config.smBudget);
+  made->theNeeds.divides = group.device().hasRoomToFork();
   if (Status status = loadMessageCode(plan, rank, number, group.device(),
                                       made->theNeeds.blocks, made->programs);
       !status.ok())
@@ -82,6 +83,7 @@ Status StreamPlan::join(const Bootstrap &bootstrap, const LoadedPlan &plan,
   Status status = attempt([&] {
     if (near) {
       theNeeds.landingSegments = needs.landingSegments;
+      theNeeds.divides = needs.divides;
       layout.emplace(near->ranks(), near->own(), tables.size(), needs.blocks);
       // Peers know where scratch memory begins.
       nearControl = llvm::alignTo(layout->epoch(needs.epochs), tableAlignment);

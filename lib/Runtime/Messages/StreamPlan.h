@@ -25,11 +25,13 @@ struct StreamNeeds {
   uint32_t blocks = UINT32_MAX; ///< that a launch may have
   uint32_t landingSegments = 0; ///< of what arrives from ranks of the host
   uint32_t epochs = 0;          ///< of launches in place of such messages
+  bool divides = true;          ///< rounds of long messages, see NearProgram
 
   void merge(const StreamNeeds &other) {
     blocks = std::min(blocks, other.blocks);
     landingSegments = std::max(landingSegments, other.landingSegments);
     epochs = std::max(epochs, other.epochs);
+    divides &= other.divides;
   }
 };
 
