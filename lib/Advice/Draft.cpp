@@ -391,15 +391,12 @@ LocalWork DraftFlags::localWork(unsigned rank) const {
       std::ranges::any_of(members[rank], [&](uint32_t number) {
         return readsScratch(transfers[number]);
       });
-  for (unsigned link : topology.outLinks(rank))
-    if (uint32_t channel = topology.numRanks() + link;
-        !members[channel].empty())
-      work.others.push_back(accessesOf(channel));
-  if (work.others.empty())
-    for (unsigned link : topology.inLinks(rank))
-      if (uint32_t channel = topology.numRanks() + link;
-          !members[channel].empty())
-        work.others.push_back(accessesOf(channel));
+  for (const auto *links : {&topology.outLinks(rank), &topology.inLinks(rank)})
+    if (work.others.empty())
+      for (unsigned link : *links)
+        if (uint32_t channel = topology.numRanks() + link;
+            !members[channel].empty())
+          work.others.push_back(accessesOf(channel));
   return work;
 }
 

@@ -13,8 +13,6 @@
 #include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
 
-#include "llvm/ADT/MapVector.h"
-
 using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
@@ -44,6 +42,19 @@ static bool handlesArrivals(ChannelOp channel) {
              return read.buffer == Buffer::Scratch;
            });
   });
+}
+
+/// What each channel of another rank to `rank` accesses that does something.
+static std::vector<uint64_t> arrivingAt(RankOp rank) {
+  std::vector<uint64_t> result;
+  forEachChannel(rank->getParentOfType<ProgramOp>(), [&](ChannelOp channel) {
+    if (channel.getPeer() != rank.getRank() ||
+        getRank(channel) == rank.getRank())
+      return;
+    if (uint64_t accesses = accessesOf(channel))
+      result.push_back(accesses);
+  });
+  return result;
 }
 
 /// Adds to what a block of each channel over a link keeps under way, by link,
@@ -124,9 +135,7 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
     uint64_t channels = 0; ///< of the rank
     LocalWork work = {};
   };
-  /// `arriving` is what each channel to `rank` does.
-  static std::optional<Local> localOf(RankOp rank,
-                                      ArrayRef<uint64_t> arriving) {
+  static std::optional<Local> localOf(RankOp rank) {
     Local local;
     for (ChannelOp channel : rank.getBody().getOps<ChannelOp>()) {
       uint64_t accesses = accessesOf(channel);
@@ -139,8 +148,8 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         local.work.others.push_back(accesses);
       }
     }
-    if (local.work.others.empty())
-      local.work.others = arriving.vec();
+    if (local.channel && local.work.others.empty())
+      local.work.others = arrivingAt(rank);
     return local.channel ? std::optional(std::move(local)) : std::nullopt;
   }
 
@@ -152,16 +161,9 @@ struct SpreadChannelsPass : coll::impl::SpreadChannelsBase<SpreadChannelsPass> {
         signalPassFailure();
       return markAllAnalysesPreserved();
     }
-    llvm::MapVector<unsigned, std::vector<uint64_t>> arriving;
-    forEachChannel(program, [&](ChannelOp channel) {
-      uint64_t accesses = accessesOf(channel);
-      if (channel.getPeer() != getRank(channel) && accesses != 0)
-        arriving[channel.getPeer()].push_back(accesses);
-    });
     SmallVector<Local> locals;
     for (RankOp rank : program.getBody().getOps<RankOp>())
-      if (std::optional<Local> local =
-              localOf(rank, arriving[rank.getRank()])) {
+      if (std::optional<Local> local = localOf(rank)) {
         local->channel.setSpread(local->work.spread(
             spreadWithin(smBudget, blocksPerLink, local->channels)));
         locals.push_back(std::move(*local));
