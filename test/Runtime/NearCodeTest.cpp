@@ -130,8 +130,9 @@ void NearCode::addRank(unsigned number,
   EXPECT_TRUE(rank.rounds.messages.empty());
   for (bool reachesOutput : {false, true}) {
     Status status =
-        NearProgram::make(programs, /*set=*/0, /*firstEpoch=*/0, *layout,
-                          reachesOutput, rank.near[reachesOutput]);
+        NearProgram::make(programs, NearProgram::divide(programs, *layout),
+                          /*set=*/0, /*firstEpoch=*/0, *layout, reachesOutput,
+                          rank.near[reachesOutput]);
     ASSERT_TRUE(status.ok()) << status.message();
   }
   std::string name = " of rank " + std::to_string(number);

@@ -47,10 +47,12 @@ Status StreamPlan::addNear(const LoadedPlan &plan) {
           return layout.outputSegments > 0 &&
                  layout.inputSegments <= layout.outputSegments;
         });
+    const NearParts nearParts = NearProgram::divide(host, *layout);
     for (bool reachesOutput : {false, true}) {
       auto &programs = reachesOutput ? outputPrograms : nearPrograms;
-      if (Status status = NearProgram::make(host, set, epoch, *layout,
-                                            reachesOutput, programs[set]);
+      if (Status status =
+              NearProgram::make(host, nearParts, set, epoch, *layout,
+                                reachesOutput, programs[set]);
           !status.ok())
         return status;
     }
@@ -111,16 +113,12 @@ Status StreamPlan::findPeers(const NearRanks::Region *region, Piece &piece) {
                                         peersAt(region, place), piece.peers);
 }
 
-/// What goes to ranks of the host and comes from them in some part of round
-/// number `round`. Both ends have as many blocks: all ranks know the longest
-/// message, whatever the blocks of their kernels are.
+/// What goes to ranks of the host and comes from them in some part that there
+/// is of round number `round`. Both ends have as many blocks: all ranks know
+/// the longest message, whatever the blocks of their kernels are.
 Status StreamPlan::writeNear(const Piece &piece, size_t round, NearPart part) {
-  if (!layout)
-    return {};
   const NearProgram &program =
       (piece.reachesOutput ? outputPrograms : nearPrograms)[piece.set];
-  if (!program.has(round, part))
-    return {};
   constexpr unsigned usualBlockSize = 256;
   uint64_t busy = llvm::divideCeil(
       blocksFor(piece, piece.messages->header().mostChunks, usualBlockSize),

@@ -9,8 +9,6 @@
 
 #include "RoundProgram.h"
 
-#include "sccl/ABI/NearParts.h"
-
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -228,18 +226,12 @@ namespace {
 /// The ways of a rank, by round, part and number of the peer.
 class WayFinder {
 public:
-  WayFinder(llvm::ArrayRef<MessageProgram> host, const NearLayout &layout,
-            bool reachesOutput)
-      : host(host), layout(layout), own(host[layout.own()]),
-        places(host.size()) {
-    for (unsigned i = 0; i < host.size(); ++i) {
+  WayFinder(llvm::ArrayRef<MessageProgram> host, const NearParts &nearParts,
+            const NearLayout &layout, bool reachesOutput)
+      : host(host), nearParts(nearParts), layout(layout),
+        own(host[layout.own()]), places(host.size()) {
+    for (unsigned i = 0; i < host.size(); ++i)
       (void)placeMessages(host[i], layout.ranks(), reachesOutput, places[i]);
-      nearParts.add(
-          layout.ranks()[i], host[i].rows(), host[i].rounds(),
-          [&](uint32_t row) { return host[i].next(host[i].rows()[row]); },
-          [&](uint32_t peer) { return layout.numberOf(peer) < layout.size(); });
-    }
-    nearParts.settle();
   }
   Status find();
 
@@ -260,10 +252,10 @@ private:
   }
 
   llvm::ArrayRef<MessageProgram> host;
+  const NearParts &nearParts;
   const NearLayout &layout;
   const MessageProgram &own;
   std::vector<Places> places; ///< by number
-  NearParts nearParts;
 };
 } // namespace
 
@@ -321,10 +313,23 @@ Status WayFinder::find() {
   return {};
 }
 
-Status NearProgram::make(llvm::ArrayRef<MessageProgram> host, unsigned set,
+NearParts NearProgram::divide(llvm::ArrayRef<MessageProgram> host,
+                              const NearLayout &layout) {
+  NearParts parts;
+  for (auto [rank, program] : llvm::zip(layout.ranks(), host))
+    parts.add(
+        rank, program.rows(), program.rounds(),
+        [&](uint32_t row) { return program.next(program.rows()[row]); },
+        [&](uint32_t peer) { return layout.numberOf(peer) < layout.size(); });
+  parts.settle();
+  return parts;
+}
+
+Status NearProgram::make(llvm::ArrayRef<MessageProgram> host,
+                         const NearParts &nearParts, unsigned set,
                          unsigned firstEpoch, const NearLayout &layout,
                          bool reachesOutput, NearProgram &program) {
-  WayFinder finder(host, layout, reachesOutput);
+  WayFinder finder(host, nearParts, layout, reachesOutput);
   if (Status status = finder.find(); !status.ok())
     return status;
   for (const auto &[round, parts] : finder.rounds) {

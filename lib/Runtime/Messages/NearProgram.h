@@ -30,6 +30,8 @@
 
 #include "MessageProgram.h"
 
+#include "sccl/ABI/NearParts.h"
+
 #include <array>
 
 namespace sccl {
@@ -103,13 +105,18 @@ struct NearProgram {
   }
   static Needs needs(const MessageProgram &program,
                      llvm::ArrayRef<unsigned> ranks);
-  /// Of set number `set`, whose programs of all ranks of the host are `host`,
+  /// How the rounds of `host`, the programs of all ranks of the host, are
+  /// divided.
+  static NearParts divide(llvm::ArrayRef<MessageProgram> host,
+                          const NearLayout &layout);
+  /// Of set number `set`, whose programs are `host`, divided into `parts`,
   /// with epochs from `firstEpoch` on. Writes to the output of others if it
   /// `reachesOutput`; such and other launches may take turns. Fails if their
   /// messages do not fit together.
-  static Status make(llvm::ArrayRef<MessageProgram> host, unsigned set,
-                     unsigned firstEpoch, const NearLayout &layout,
-                     bool reachesOutput, NearProgram &program);
+  static Status make(llvm::ArrayRef<MessageProgram> host,
+                     const NearParts &parts, unsigned set, unsigned firstEpoch,
+                     const NearLayout &layout, bool reachesOutput,
+                     NearProgram &program);
 };
 
 } // namespace sccl
