@@ -23,13 +23,13 @@ using namespace sccl::test;
 namespace {
 /// Executes a mutant with one seed after the other.
 void judge(const Compiled &compiled, const Mutant &mutant, const Way &way,
-           Tally &tally) {
+           Tally &tally, unsigned seeds) {
   Result<emulate::Code> code = emulate::Code::parse(mutant.text);
   ASSERT_TRUE(code) << code.error();
   judge(compiled, *code, way,
         way.name + ", line " + std::to_string(mutant.line) + ": " +
             mutant.before,
-        tally);
+        tally, seeds);
 }
 
 /// Mistakes about blocks are none where there is one, and a share of a block is
@@ -88,8 +88,9 @@ void judgeAll(const Subject &subject, const Way &way, unsigned most,
   for (const Mutant &mutant :
        chosen(mutantsOf(compiled->text()), right.report.execution.lines, way,
               isOneShot, most))
-    if (judgesAll || !reasonToSurvive(mutant.kind))
-      judge(*compiled, mutant, way, matrix[mutant.kind]);
+    if (bool maySurvive = reasonToSurvive(mutant.kind);
+        judgesAll || !maySurvive)
+      judge(*compiled, mutant, way, matrix[mutant.kind], seedsFor(maySurvive));
 }
 
 /// Those that change nothing that matters.

@@ -179,27 +179,6 @@ std::vector<TableMutant> chosen(const std::vector<std::string> &tables,
   return spread(std::move(byKind), most);
 }
 
-void judgeAll(const Subject &subject, const Way &way, unsigned most,
-              Matrix &matrix) {
-  SCOPED_TRACE(way.name);
-  std::optional<Compiled> compiled = compile(subject, way.options);
-  ASSERT_TRUE(compiled);
-  Result<emulate::Code> code = emulate::Code::parse(compiled->text());
-  ASSERT_TRUE(code) << code.error();
-  ASSERT_TRUE(compiled->kernel().rankTables);
-  auto &tables = compiled->plan.rankTables[*compiled->kernel().rankTables];
-  const std::vector<std::string> right = tables;
-  Executed whole = execute(*compiled, *code, executionOf(*compiled, way, 0));
-  ASSERT_TRUE(whole.isRight()) << whole.str();
-  for (const TableMutant &mutant :
-       chosen(right, compiled->plan.manifest.combining, most)) {
-    tables[mutant.rank] = mutant.table;
-    judge(*compiled, *code, way, way.name + ", " + mutant.name,
-          matrix[mutant.kind], 4 * whole.report.execution.instructions);
-    tables = right;
-  }
-}
-
 /// Why some mutants of a kind do what they should, and null if none do.
 const char *reasonToSurvive(const std::string &kind) {
   if (kind == "rows swapped")
@@ -224,6 +203,28 @@ const char *reasonToSurvive(const std::string &kind) {
   if (ofFlags.count(kind) != 0)
     return "other signals and waits between the same ranks say as much";
   return nullptr;
+}
+
+void judgeAll(const Subject &subject, const Way &way, unsigned most,
+              Matrix &matrix) {
+  SCOPED_TRACE(way.name);
+  std::optional<Compiled> compiled = compile(subject, way.options);
+  ASSERT_TRUE(compiled);
+  Result<emulate::Code> code = emulate::Code::parse(compiled->text());
+  ASSERT_TRUE(code) << code.error();
+  ASSERT_TRUE(compiled->kernel().rankTables);
+  auto &tables = compiled->plan.rankTables[*compiled->kernel().rankTables];
+  const std::vector<std::string> right = tables;
+  Executed whole = execute(*compiled, *code, executionOf(*compiled, way, 0));
+  ASSERT_TRUE(whole.isRight()) << whole.str();
+  for (const TableMutant &mutant :
+       chosen(right, compiled->plan.manifest.combining, most)) {
+    tables[mutant.rank] = mutant.table;
+    judge(*compiled, *code, way, way.name + ", " + mutant.name,
+          matrix[mutant.kind], seedsFor(reasonToSurvive(mutant.kind)),
+          4 * whole.report.execution.instructions);
+    tables = right;
+  }
 }
 } // namespace
 
