@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of torch.distributed in the order that SCCL_ORDER asks for: torch_order.py CASE
-RANKS."""
+"""Sums of torch.distributed in the order that SCCL_ORDER asks for: torch_order.py
+[NAME=VALUE...] CASE RANKS..."""
 import contextlib
 import os
 import sys
@@ -8,7 +8,7 @@ import sys
 import torch
 import torch.distributed as dist
 import torch_sharding
-from torch_ranks import start
+from torch_ranks import start_each
 from torch_refused import tell
 
 import sccl.torch
@@ -171,5 +171,4 @@ def differ(rank, size):
 
 
 if __name__ == "__main__":
-    case, size = globals()[sys.argv[1]], int(sys.argv[2])
-    print(f"{sys.argv[1]}: ended with {start(case, size)}")
+    start_each(globals(), sys.argv[1:])

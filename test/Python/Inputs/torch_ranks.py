@@ -2,6 +2,7 @@
 """Runs a function on ranks that are processes with the backend sccl."""
 import os
 import sys
+from unittest import mock
 
 import torch
 import torch.distributed as dist
@@ -39,3 +40,17 @@ def start(function, size, *words, backend="sccl", seconds=60):
     for process in processes:
         process.join()
     return [process.exitcode for process in processes]
+
+
+def start_each(functions, words):
+    """Starts what `words` say, one after the other: settings NAME=VALUE of the environment, if
+    any, the name of a function, and on how many processes. torch is imported once for all."""
+    words = iter(words)
+    while name := next(words, None):
+        settings = {}
+        while "=" in name:
+            variable, settings[variable] = name.split("=", 1)
+            name = next(words)
+        with mock.patch.dict(os.environ, settings):
+            ends = start(functions[name], int(next(words)))
+        print(f"{name}: ended with {ends}", flush=True)

@@ -9,7 +9,7 @@ from unittest import mock
 
 import torch
 import torch.distributed as dist
-from torch_ranks import start
+from torch_ranks import start_each
 
 
 def tell(rank, name, call, ranks=(0,)):
@@ -265,5 +265,4 @@ def ranks(rank, size):
 
 
 if __name__ == "__main__":
-    ends = start(globals()[sys.argv[1]], int(sys.argv[2]))
-    print(f"{sys.argv[1]}: ended with {ends}")
+    start_each(globals(), sys.argv[1:])
