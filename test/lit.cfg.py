@@ -150,5 +150,5 @@ config.substitutions += [
     ("%llvm_include", os.path.join(config.llvm_tools_dir, "..", "include")),
     ("%python", sys.executable),
     # %exits N COMMAND...: runs the command; fails unless its exit code is N.
-    ("%exits", sys.executable + " " + config.sccl_source_dir + "/utils/exits.py"),
+    ("%exits", "/bin/sh " + config.sccl_source_dir + "/utils/exits.sh"),
 ]
