@@ -58,11 +58,18 @@ template <typename Op> static SmallVector<SlotRange, 2> readsOf(Op op) {
   SmallVector<SlotRange, 2> reads = {
       {rankAt(op, Op::srcAtPeer), op.getSrcBuffer(), op.getSrcSlot(),
        op.getCount(), op.getTimes(), op.getSrcStride()}};
-  if constexpr (reduces<Op>)
-    for (unsigned i = 0; i < op.getTerms(); ++i)
-      reads.push_back({rankAt(op, Op::rhsAtPeer), op.getRhsBuffer(),
-                       op.getRhsSlot() + i * op.getTermStride(), op.getCount(),
-                       op.getTimes(), op.getRhsStride()});
+  if constexpr (reduces<Op>) {
+    SlotRange term = {rankAt(op, Op::rhsAtPeer),
+                      op.getRhsBuffer(),
+                      op.getRhsSlot(),
+                      op.getCount(),
+                      op.getTimes(),
+                      op.getRhsStride()};
+    unsigned terms = op.getTerms(), stride = op.getTermStride();
+    reads.append(terms, term);
+    for (unsigned i = 1; i < terms; ++i)
+      reads[1 + i].slot += i * stride;
+  }
   return reads;
 }
 
