@@ -7,9 +7,10 @@
 
 #include "HostObject.h"
 
-#include "HostInstrument.h"
 #include "Linker.h"
 
+#include "sccl/ABI/HelperNames.h"
+#include "sccl/ABI/HostSteps.h"
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/ABI/TraceMark.h"
 
@@ -22,6 +23,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -29,9 +31,71 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace mlir;
 using namespace sccl;
+
+/// What a call does; nothing if it is no call of a helper.
+static std::optional<HostStep> stepOf(const llvm::Instruction &instruction) {
+  if (llvm::isa<llvm::ReturnInst>(instruction))
+    return HostStep::Return;
+  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  const llvm::Function *callee = call ? call->getCalledFunction() : nullptr;
+  if (!callee || !callee->getName().starts_with(helper::prefix))
+    return std::nullopt;
+  llvm::StringRef name = callee->getName();
+  return name == helper::signal  ? HostStep::Signal
+         : name == helper::wait  ? HostStep::Wait
+         : name == helper::begin ? HostStep::Begin
+         : name == helper::end   ? HostStep::End
+                                 : HostStep::Payload;
+}
+
+/// Adds calls of `hostStepFunction`, see HostSteps.h, before calls of helpers
+/// and before kernels return. To be done before anything is inlined.
+static void addStepCalls(llvm::Module &module) {
+  llvm::IRBuilder<> builder(module.getContext());
+  llvm::FunctionCallee before = module.getOrInsertFunction(
+      hostStepFunction, builder.getInt32Ty(), builder.getInt32Ty(),
+      builder.getPtrTy(), builder.getInt32Ty());
+  llvm::SmallVector<std::pair<llvm::Instruction *, HostStep>> steps;
+  for (llvm::Function &function : module)
+    if (!function.getName().starts_with(helper::prefix))
+      for (llvm::BasicBlock &block : function)
+        for (llvm::Instruction &instruction : block)
+          if (std::optional<HostStep> step = stepOf(instruction))
+            steps.emplace_back(&instruction, *step);
+  for (auto [instruction, step] : steps) {
+    builder.SetInsertPoint(instruction);
+    llvm::Value *kind = builder.getInt32(unsigned(step));
+    if (step != HostStep::Signal && step != HostStep::Wait) {
+      llvm::Value *none = llvm::ConstantPointerNull::get(builder.getPtrTy());
+      builder.CreateCall(before, {kind, none, builder.getInt32(0)});
+      continue;
+    }
+    // Both have the rows and their number first.
+    auto *call = llvm::cast<llvm::CallInst>(instruction);
+    llvm::Value *skips = builder.CreateCall(
+        before, {kind, call->getArgOperand(0), call->getArgOperand(1)});
+    llvm::Value *executes = builder.CreateIsNull(skips);
+    llvm::Instruction *inside = llvm::SplitBlockAndInsertIfThen(
+        executes, instruction->getIterator(), /*Unreachable=*/false);
+    instruction->moveBefore(inside->getIterator());
+  }
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr(llvm::Attribute::SanitizeThread);
+}
+
+/// Has ThreadSanitizer told of every access to memory, of what `addStepCalls`
+/// has seen. To be done after all optimization.
+static void addRaceChecks(llvm::ModulePassManager &passes) {
+  passes.addPass(llvm::ModuleThreadSanitizerPass());
+  passes.addPass(
+      llvm::createModuleToFunctionPassAdaptor(llvm::ThreadSanitizerPass()));
+}
 
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(ModuleOp module,
                                                               StringRef cpu) {

@@ -9,17 +9,159 @@
 
 #include "Backends.h"
 #include "Bounds/Constants.h"
-#include "Portfolio.h"
+#include "Constants.h"
 #include "Solver/Constants.h"
 #include "Windows.h"
+
 #include "sccl/Bounds/LowerBound.h"
+#include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Model/OrderCheck.h"
 #include "sccl/Model/RanksByChunk.h"
 #include "sccl/Solver/Makers.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace sccl;
+
+namespace {
+/// One instance and the engines that may still answer it.
+class Portfolio {
+public:
+  /// `backends` must outlive this and accept `instance`.
+  Portfolio(const Instance &instance, const SolverOptions &options,
+            std::vector<const SolverBackend *> backends);
+
+  /// Gives each engine a turn of up to `work`. Returns the answer, if that ends
+  /// the search. An engine that fails ends it: its mistake must not go unseen.
+  std::optional<SynthesisResult> takeTurn(uint64_t work);
+  /// Gives larger and larger turns, from `work` on. Returns the answer, which
+  /// is unknown if no engine needs more work than it may do.
+  SynthesisResult finish(uint64_t work);
+
+private:
+  SynthesisResult ask(const SolverBackend &backend, uint64_t work);
+  bool isAlone() const;
+  SynthesisResult undecided() const;
+
+  const Instance &instance;
+  const SolverOptions options;
+  const Deadline deadline; ///< the user's limits
+  std::vector<const SolverBackend *> backends;
+  std::map<std::string, std::string> reasons; ///< of each engine, its last one
+  std::vector<std::string> order;             ///< of the reasons
+  SynthesisResult last;
+  bool needsMoreWork = false;
+  uint64_t total = 0;
+};
+} // namespace
+
+/// Normalizes the schedule of `result` and has it checked. An engine that
+/// produces a wrong schedule has failed, whatever it believes.
+static void checkAnswer(const Instance &instance, SynthesisResult &result) {
+  auto *satisfied = std::get_if<Satisfied>(&result.outcome);
+  if (!satisfied)
+    return;
+  Schedule &schedule = satisfied->schedule;
+  // Looking is much cheaper than sorting millions of sends again.
+  for (Step &step : schedule.steps)
+    if (!std::is_sorted(step.sends.begin(), step.sends.end()))
+      std::sort(step.sends.begin(), step.sends.end());
+  std::string complaint;
+  if (auto violation =
+          checkSchedule(instance.topology, instance.collective, schedule))
+    complaint = violation->message;
+  else if (schedule.steps.size() != instance.steps)
+    complaint = "it has " + std::to_string(schedule.steps.size()) +
+                " steps, S is " + std::to_string(instance.steps);
+  else if (schedule.rounds() != instance.rounds)
+    complaint = "it has " + std::to_string(schedule.rounds()) +
+                " rounds, R is " + std::to_string(instance.rounds);
+  else if (auto error =
+               checkOrder(instance.collective, schedule, instance.order))
+    complaint = error->message;
+  if (!complaint.empty())
+    result.outcome =
+        Failed{"engine " + result.engine +
+               " returned a schedule that the checker rejects: " + complaint};
+}
+
+/// The limits of the user alone.
+static SearchLimits withoutWork(SearchLimits limits) {
+  limits.maxWork = 0;
+  return limits;
+}
+
+Portfolio::Portfolio(const Instance &instance, const SolverOptions &options,
+                     std::vector<const SolverBackend *> backends)
+    : instance(instance), options(options), deadline(withoutWork(options)),
+      backends(std::move(backends)) {
+  for (const SolverBackend *backend : this->backends)
+    order.emplace_back(backend->name());
+}
+
+SynthesisResult Portfolio::ask(const SolverBackend &backend, uint64_t work) {
+  SolverOptions part = options;
+  part.timeoutSeconds = deadline.remainingLimit();
+  part.maxWork = work;
+  SynthesisResult result = backend.solve(instance, part);
+  checkAnswer(instance, result);
+  total += result.work;
+  result.work = total;
+  return result;
+}
+
+std::optional<SynthesisResult> Portfolio::takeTurn(uint64_t work) {
+  std::vector<const SolverBackend *> unfinished;
+  needsMoreWork = false;
+  for (const SolverBackend *backend : backends) {
+    last = ask(*backend, work);
+    const auto *unknown = std::get_if<Unknown>(&last.outcome);
+    if (unknown && deadline.isOver())
+      last.outcome = Unknown{deadline.reason()};
+    if (!unknown || deadline.isOver())
+      return last;
+    reasons[std::string(backend->name())] = unknown->reason;
+    needsMoreWork |= unknown->needsMoreWork;
+    if (unknown->needsMoreWork)
+      unfinished.push_back(backend);
+  }
+  backends = std::move(unfinished);
+  return std::nullopt;
+}
+
+/// True if there is nobody whose turn would come later. What asks others has to
+/// share out its work, and so needs an amount.
+bool Portfolio::isAlone() const {
+  return backends.size() == 1 && !backends.front()->traits().asksOthers;
+}
+
+SynthesisResult Portfolio::undecided() const {
+  SynthesisResult result = last;
+  if (reasons.size() <= 1)
+    return result;
+  std::string text;
+  for (const std::string &name : order)
+    if (auto reason = reasons.find(name); reason != reasons.end())
+      text += (text.empty() ? "" : "; ") + name + ": " + reason->second;
+  result.outcome = Unknown{text, needsMoreWork};
+  return result;
+}
+
+SynthesisResult Portfolio::finish(uint64_t work) {
+  const uint64_t most = options.maxWork ? options.maxWork : Deadline::unlimited;
+  while (!backends.empty()) {
+    uint64_t turn = isAlone() ? most : std::min(work, most);
+    if (std::optional<SynthesisResult> result =
+            takeTurn(turn == Deadline::unlimited ? 0 : turn))
+      return *result;
+    if (turn == most)
+      break;
+    work =
+        work > most / tuned::turnGrowth() ? most : work * tuned::turnGrowth();
+  }
+  return undecided();
+}
 
 std::string_view sccl::statusName(const Outcome &outcome) {
   struct Namer {

@@ -11,14 +11,52 @@
 //===----------------------------------------------------------------------===//
 
 #include "Benchmarks.h"
-#include "SwitchedBoxes.h"
 
 #include "sccl/Check/TreeChecker.h"
+#include "sccl/Model/Topology.h"
 #include "sccl/Search/Frontier.h"
 #include "sccl/Solver/Trees.h"
 
 using namespace sccl;
 using namespace sccl::bench;
+
+namespace {
+/// How boxes are joined.
+enum class Network {
+  Rails, ///< the network card of GPU i reaches GPU i of every other box
+  Full,  ///< a network card reaches every GPU of every other box
+};
+} // namespace
+
+/// `boxes` boxes of `gpus` ranks. In a box a switch joins all ranks, and takes
+/// from and gives to each rank `boxBandwidth` chunks per round; each rank's
+/// network card sends and receives 1 chunk per round. A switch is no rank, so
+/// it appears as links between all its ports and limits on the links of each
+/// port.
+static Topology makeSwitchedBoxes(unsigned boxes, unsigned gpus,
+                                  unsigned boxBandwidth, Network network) {
+  unsigned ranks = boxes * gpus;
+  Topology topology(
+      "boxes:" + std::to_string(boxes) + "x" + std::to_string(gpus), ranks);
+  std::vector<std::vector<unsigned>> ports(4 * ranks);
+  auto join = [&](unsigned src, unsigned dst, unsigned kind) {
+    unsigned link = unwrap(topology.addLink(src, dst));
+    ports[4 * src + kind].push_back(link);
+    ports[4 * dst + kind + 1].push_back(link);
+  };
+  for (unsigned src = 0; src < ranks; ++src)
+    for (unsigned dst = 0; dst < ranks; ++dst)
+      if (src / gpus == dst / gpus && src != dst)
+        join(src, dst, 0);
+      else if (src / gpus != dst / gpus &&
+               (network == Network::Full || src % gpus == dst % gpus))
+        join(src, dst, 2);
+  for (unsigned port = 0; port < ports.size(); ++port)
+    if (!ports[port].empty())
+      unwrap(topology.addLimit(std::move(ports[port]),
+                               port % 4 < 2 ? boxBandwidth : 1));
+  return topology;
+}
 
 using Kind = CollectiveKind;
 

@@ -7,8 +7,8 @@
 
 #include "StreamGroup.h"
 
-#include "DirectCarrier.h"
 #include "HostStaging.h"
+#include "MessageEngine.h"
 #include "NcclCarrier.h"
 #include "Wishes.h"
 
@@ -16,6 +16,43 @@
 #include <cstring>
 
 using namespace sccl;
+
+namespace {
+class DirectCarrier : public RoundCarrier {
+public:
+  DirectCarrier(MessageEngine &engine, Device &device)
+      : engine(engine), device(device) {}
+
+  bool isInStream() const override { return false; }
+  /// Waits for what the caller has enqueued, however long that takes.
+  Status begin(llvm::ArrayRef<unsigned> peers, void *stream) override {
+    return within(
+        stream, [&](auto isDone) { return engine.beginRounds(peers, isDone); });
+  }
+  Status exchange(llvm::ArrayRef<RoundMessage> messages,
+                  void *stream) override {
+    return within(
+        stream, [&](auto isDone) { return engine.runRound(messages, isDone); });
+  }
+  Status end(void *stream) override {
+    return within(stream,
+                  [&](auto isDone) { return engine.endRounds(isDone); });
+  }
+  Status poll() const override { return {}; }
+  void abort() override {}
+
+private:
+  /// Has the device as the current one, by which transports know its memory.
+  template <typename Call> Status within(void *stream, Call call) {
+    return device.withStream(stream, [&](void *) {
+      return call([&](bool &done) { return device.poll(stream, done); });
+    });
+  }
+
+  MessageEngine &engine;
+  Device &device;
+};
+} // namespace
 
 namespace {
 /// What ranks tell each other to find a way that all can go.
