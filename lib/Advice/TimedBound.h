@@ -45,7 +45,7 @@
 // Any slots do; those that end at sums of latencies after 0 and before T lose
 // little. Between two T at which such moments meet, their order is the same and
 // lengths are linear in T, so that the program finds the least T itself
-// (TimedSlots.h). One that takes less time than the span begins with may as
+// (TimedProgram.h). One that takes less time than the span begins with may as
 // well idle. The bytes may be scaled into the bounds of the rows, so that the
 // multipliers of one size prove something for all sizes: a line.
 //

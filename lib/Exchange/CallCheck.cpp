@@ -15,6 +15,9 @@
 using namespace sccl;
 using namespace sccl::exchange;
 
+// In place of data a cell holds whose input chunks have been summed up in it,
+// and how often each. Equal sums are stored once, and known by a number.
+
 namespace {
 /// An input chunk of a rank.
 struct Origin {

@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MscclppCheck.h"
-
+#include "CallLayout.h"
 #include "MscclppTrace.h"
+
+#include "sccl/Exchange/Mscclpp.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -16,6 +17,12 @@ using namespace sccl;
 using namespace sccl::exchange;
 
 namespace {
+/// What `checkMscclpp` has found, and the call that it has run.
+struct MscclppChecked {
+  MscclppVerdict verdict;
+  CheckedCall call;
+};
+
 /// For each event, the ranks that have begun the call before it begins.
 class BegunRanks {
 public:
@@ -112,9 +119,9 @@ static MscclppVerdict countParts(const MscclppPlan &plan, CollectiveKind kind) {
   return verdict;
 }
 
-std::optional<MscclppChecked>
-exchange::runMscclpp(const MscclppPlan &plan,
-                     const MscclppCheckOptions &options, Findings &findings) {
+static std::optional<MscclppChecked>
+runMscclpp(const MscclppPlan &plan, const MscclppCheckOptions &options,
+           Findings &findings) {
   std::optional<CollectiveKind> kind =
       options.as ? options.as : mscclppCollective(plan, findings);
   if (!kind || !checkMscclppStructure(plan, *kind, options.root, findings))

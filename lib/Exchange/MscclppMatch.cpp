@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MscclppMatch.h"
+#include "MscclppTrace.h"
 
 #include <algorithm>
 

@@ -15,10 +15,31 @@
 #ifndef SCCL_LIB_EXCHANGE_MSCCLPPTRACE_H
 #define SCCL_LIB_EXCHANGE_MSCCLPPTRACE_H
 
-#include "MscclppMatch.h"
 #include "MscclppStructure.h"
+#include "Trace.h"
 
 namespace sccl::exchange {
+
+/// A signal or a wait, of a block over all ranks.
+struct CounterUse {
+  uint32_t event, block;
+  bool isRelaxed = false; ///< says nothing about memory
+};
+
+/// A counter that signals increase and each wait decreases by one.
+struct Counter {
+  std::vector<CounterUse> signals, waits;
+  uint32_t initial = 0;
+};
+
+/// Signals that say nothing about memory, and the waits that take them.
+using RelaxedPairs = std::vector<std::pair<uint32_t, uint32_t>>;
+
+/// Puts each signal before the wait that takes it, the n-th before the n-th.
+/// Says which have no counterpart, and where blocks come together so that it is
+/// not known who gets what.
+void matchCounter(const Counter &counter, std::vector<Event> &events,
+                  RelaxedPairs &relaxed, Findings &findings);
 
 /// An event on a rank that the threads of another one do.
 struct ForeignEvent {

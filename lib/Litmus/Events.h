@@ -8,9 +8,80 @@
 #ifndef SCCL_LIB_LITMUS_EVENTS_H
 #define SCCL_LIB_LITMUS_EVENTS_H
 
-#include "Relation.h"
+#include "sccl/Litmus/Program.h"
+
+#include <array>
 
 namespace sccl::litmus {
+
+/// A set of pairs of the first `size` events.
+class Relation {
+public:
+  explicit Relation(unsigned size) : size(size) {}
+
+  bool has(unsigned from, unsigned to) const { return rows[from] >> to & 1; }
+  void add(unsigned from, unsigned to) { rows[from] |= uint64_t(1) << to; }
+  void remove(unsigned from, unsigned to) {
+    rows[from] &= ~(uint64_t(1) << to);
+  }
+  /// The events that `from` leads to.
+  uint64_t operator[](unsigned from) const { return rows[from]; }
+
+  Relation &operator|=(const Relation &other) {
+    for (unsigned i = 0; i < size; ++i)
+      rows[i] |= other.rows[i];
+    return *this;
+  }
+  Relation &operator&=(const Relation &other) {
+    for (unsigned i = 0; i < size; ++i)
+      rows[i] &= other.rows[i];
+    return *this;
+  }
+  Relation without(const Relation &other) const {
+    Relation result = *this;
+    for (unsigned i = 0; i < size; ++i)
+      result.rows[i] &= ~other.rows[i];
+    return result;
+  }
+  friend Relation operator|(Relation a, const Relation &b) { return a |= b; }
+  friend Relation operator&(Relation a, const Relation &b) { return a &= b; }
+
+  /// A pair of this one, followed by one of `other`.
+  Relation then(const Relation &other) const {
+    Relation result(size);
+    for (unsigned i = 0; i < size; ++i)
+      for (uint64_t left = rows[i]; left; left &= left - 1)
+        result.rows[i] |= other.rows[__builtin_ctzll(left)];
+    return result;
+  }
+  Relation inverse() const {
+    Relation result(size);
+    for (unsigned i = 0; i < size; ++i)
+      for (uint64_t left = rows[i]; left; left &= left - 1)
+        result.add(__builtin_ctzll(left), i);
+    return result;
+  }
+  /// Paths of one pair and more.
+  Relation closure() const {
+    Relation result = *this;
+    for (unsigned k = 0; k < size; ++k)
+      for (unsigned i = 0; i < size; ++i)
+        if (result.has(i, k))
+          result.rows[i] |= result.rows[k];
+    return result;
+  }
+  bool isIrreflexive() const {
+    for (unsigned i = 0; i < size; ++i)
+      if (has(i, i))
+        return false;
+    return true;
+  }
+  bool isAcyclic() const { return closure().isIrreflexive(); }
+
+private:
+  std::array<uint64_t, maxEvents> rows = {};
+  unsigned size;
+};
 
 /// An access, a fence or a barrier. The initial stores belong to no thread.
 struct Event {

@@ -19,6 +19,14 @@
 
 using namespace sccl;
 
+// Two GPUs that share a switch of PCIe with no third have a way there of their
+// own, beside the one over NVLink. Where nothing else passes that way, the link
+// has h GB/s more than all limits say: let x be what it carries, then min(x, h)
+// may pass the second way, and limits bound the rest. The rest of links P in a
+// limit on L of c GB/s is at most c if and only if for each part A of P the
+// links of A, and of L without P, carry at most c + h(A). So limits on sets of
+// links say all that there is to say.
+
 namespace {
 /// A way over PCIe that only one link takes.
 struct SecondWay {

@@ -22,6 +22,10 @@
 
 using namespace sccl;
 
+// Modulo scheduling (Rau: Iterative modulo scheduling, 1994) of what one piece
+// sends: a new piece begins every period, so sends take the same place of a
+// limit if their rounds are equal modulo the period.
+
 namespace {
 class RoundPlanner {
 public:

@@ -7,11 +7,145 @@
 
 #include "CommPlan.h"
 
+#include "TraceRecords.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 using namespace sccl;
+
+/// Of the records of a table, and launches that they are for at most.
+static constexpr uint64_t mostTraceBytes = 32 << 20, mostLaunches = 4096;
+
+void PlanTrace::add(llvm::StringRef bytes, const void *place) {
+  TraceTable table;
+  if (TraceTable::read(bytes, table) && !table.lines.empty())
+    parts.push_back({std::move(table),
+                     static_cast<char *>(const_cast<void *>(place)), nullptr});
+}
+
+bool PlanTrace::has(const void *place) const {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const Part &part) { return part.place == place; });
+}
+
+/// Gets memory, and has kernels write there.
+Status PlanTrace::start(Device &device, Part &part) {
+  uint64_t each = part.table.launchBytes();
+  uint64_t launches =
+      std::clamp<uint64_t>(mostTraceBytes / each, uint64_t(1), mostLaunches);
+  if (!part.records)
+    if (Status status = device.allocate(launches * each, part.records);
+        !status.ok())
+      return status;
+  std::vector<char> zeros(launches * each);
+  if (Status status =
+          device.copyNow(part.records->data(), zeros.data(), zeros.size());
+      !status.ok())
+    return status;
+  part.table.record(reinterpret_cast<uintptr_t>(part.records->data()),
+                    launches);
+  return {};
+}
+
+Status PlanTrace::record(Device &device, bool on) {
+  for (Part &part : parts) {
+    part.table.record(/*address=*/0, /*launches=*/0);
+    if (on)
+      if (Status status = start(device, part); !status.ok())
+        return status;
+    std::string bytes = part.table.bytes();
+    if (Status status = device.copyNow(part.place, bytes.data(), bytes.size());
+        !status.ok())
+      return status;
+  }
+  return {};
+}
+
+Status PlanTrace::read(Device &device, std::vector<scclTraceEvent> &events,
+                       uint64_t &lost) const {
+  for (const Part &part : parts) {
+    TraceTable table = part.table;
+    Status status =
+        device.copyNow(table.lines.data(), part.place + traceLineOffset(0),
+                       table.lines.size() * sizeof(TraceLine));
+    // What kernels do not write is as it was set.
+    for (size_t i = 0; i < table.lines.size(); ++i) {
+      uint64_t launches = table.lines[i].launches;
+      table.lines[i] = part.table.lines[i];
+      table.lines[i].launches = launches;
+    }
+    auto readMemory = [&](void *to, uint64_t address, uint64_t bytes) {
+      status = device.copyNow(to, reinterpret_cast<void *>(address), bytes);
+      return status.ok();
+    };
+    if (!status.ok() || !readRecords(table, readMemory, events, lost))
+      return status;
+  }
+  return {};
+}
+
+Status PeerTables::create(
+    Group &group, unsigned programs, const std::vector<MemoryLayout> &layouts,
+    const std::vector<std::unique_ptr<DeviceBuffer>> &memory, char *atSwitch) {
+  numRanks = memory.size();
+  numEntries = numRanks + (atSwitch ? 1 : 0);
+  numPrograms = programs;
+  entries.resize((2 * programs + 1) * numEntries);
+  for (unsigned slot = 0; slot < programs; ++slot) {
+    for (unsigned rank = 0; rank < numRanks; ++rank) {
+      const MemoryLayout &layout = layouts[rank];
+      char *base = memory[rank]->data();
+      const MemoryLayout::Separator &between = layout.separators[slot];
+      of(slot)[rank] = {base + layout.input, base + layout.output,
+                        base + layout.scratches[slot],
+                        base + layout.controls[slot]};
+      of(separator(slot))[rank] = {base + between.input, base + between.output,
+                                   base + between.scratch,
+                                   base + between.control};
+    }
+    if (!atSwitch)
+      continue;
+    // Scratch is at the same offsets on all ranks.
+    const MemoryLayout &layout = layouts.front();
+    of(slot)[numRanks].scratch = atSwitch + layout.scratches[slot];
+    of(separator(slot))[numRanks].scratch =
+        atSwitch + layout.separators[slot].scratch;
+  }
+  if (group.device->isSynchronous())
+    return {};
+  // Functions read their table in every operation: it has to be near.
+  uint64_t bytes = entries.size() * sizeof(PeerEntry);
+  if (Status status = group.device->allocate(bytes, deviceTables); !status.ok())
+    return status;
+  uploaded.resize(numEntries);
+  return group.copyAndSettle(deviceTables->data(), entries.data(), bytes);
+}
+
+PeerEntry *PeerTables::onDevice(unsigned slot) const {
+  const PeerEntry *tables =
+      deviceTables ? reinterpret_cast<const PeerEntry *>(deviceTables->data())
+                   : entries.data();
+  return const_cast<PeerEntry *>(tables) + slot * numEntries;
+}
+
+Status PeerTables::upload(Device &device, void *stream) {
+  const PeerEntry *table = of(direct());
+  uint64_t bytes = numEntries * sizeof(PeerEntry);
+  if (!deviceTables || std::memcmp(uploaded.data(), table, bytes) == 0)
+    return {};
+  std::memcpy(uploaded.data(), table, bytes);
+  return device.copy(onDevice(direct()), uploaded.data(), bytes, stream);
+}
+
+void PeerTables::advance(uint64_t bytes) {
+  PeerEntry *table = of(direct());
+  for (size_t rank = 0; rank < numRanks; ++rank)
+    for (void **address : {&table[rank].input, &table[rank].output})
+      if (*address)
+        *address = static_cast<char *>(*address) + bytes;
+}
 
 namespace sccl {
 /// What ranks tell each other when they load a plan.

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// All_reduces on products (Factors.h). Ranks sum up within one factor, then the
-// sums within the next: recursive doubling, in few steps. Or the first factors
+// All_reduces on products. Ranks sum up within one factor, then the sums within
+// the next: recursive doubling, in few steps. Or the first factors
 // scatter their sums, so that less is left for the others, and gather them
 // again at the end: recursive halving, at a lower cost. Chunks begin with
 // different factors, so that all links are in use.
@@ -16,10 +16,42 @@
 #ifndef SCCL_LIB_SEARCH_PRODUCTSUMS_H
 #define SCCL_LIB_SEARCH_PRODUCTSUMS_H
 
-#include "Factors.h"
 #include "StepSearch.h"
 
+#include "sccl/Model/Topology.h"
+
+#include <optional>
+#include <vector>
+
 namespace sccl {
+
+// Grids, tori, hypercubes and boxes with rails are Cartesian products of small
+// graphs: a rank is a place in each, and a link changes one of these places.
+
+struct Product {
+  /// Each as it is among the ranks that differ from rank 0 in this place only,
+  /// with the limits on their links.
+  std::vector<Topology> factors;
+  /// By factor and rank.
+  std::vector<std::vector<unsigned>> places;
+  /// What a step of one place in a factor adds to the index of a rank, and the
+  /// ranks by index.
+  std::vector<unsigned> strides;
+  std::vector<unsigned> ranks;
+
+  /// The rank at `place` in `factor`, and where `rank` is in all others.
+  unsigned moved(unsigned rank, unsigned factor, unsigned place) const {
+    unsigned index = 0;
+    for (unsigned i = 0; i < strides.size(); ++i)
+      index += strides[i] * (i == factor ? place : places[i][rank]);
+    return ranks[index];
+  }
+};
+
+/// `topology` as a product of at least two factors of which links lead both
+/// ways; nothing if none was found. Time grows with the ranks times the square
+/// of the links of a rank. Bandwidths are not looked at.
+std::optional<Product> factorize(const Topology &topology);
 
 /// Sums, or scatters, or gathers within a factor.
 struct FactorPart {

@@ -23,6 +23,14 @@ namespace sccl {
 /// combining. Steps and rounds stay. Time is linear in the sends.
 void dropUselessSends(const Collective &collective, Schedule &schedule);
 
+// The same for combining collectives: there a send is of use if the
+// value it makes is read later, and is read again before it is replaced.
+
+/// Removes every copy that changes nothing, and every send whose effect reaches
+/// no destination. `collective` must be combining, and `schedule` right but for
+/// such sends. Steps and rounds stay.
+void dropUselessReductions(const Collective &collective, Schedule &schedule);
+
 } // namespace sccl
 
 #endif // SCCL_LIB_SOLVER_PRUNING_H

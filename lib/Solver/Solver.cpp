@@ -24,6 +24,11 @@
 
 using namespace sccl;
 
+// Which engine is quick, nobody knows beforehand. So each gets a turn of a
+// little work, in order of preference, and those that need more get larger
+// turns, until one knows the answer. Turns are measured in work, not time:
+// which engine answers, and what, is the same on every machine.
+
 namespace {
 /// One instance and the engines that may still answer it.
 class Portfolio {

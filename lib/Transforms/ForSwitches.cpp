@@ -7,7 +7,6 @@
 
 #include "ForSwitches.h"
 
-#include "SwitchHint.h"
 #include "sccl/Model/SwitchGroups.h"
 
 #include "llvm/ADT/STLExtras.h"

@@ -17,6 +17,11 @@
 
 namespace sccl::coll {
 
+/// The attribute of a coll.put that a schedule has by way of a switch: a
+/// transport, multicast or load_reduce. coll-lower-schedule leaves it for
+/// coll-use-switches, which drops it.
+inline constexpr const char *switchHint = "coll.by";
+
 /// Ranks that a switch joins, and the slots that they have in common.
 struct SwitchGroup {
   const Switch *by;

@@ -11,7 +11,7 @@
 
 #include "sccl/Transforms/Passes.h"
 
-#include "SwitchHint.h"
+#include "ForSwitches.h"
 #include "TransferPlan.h"
 #include "sccl/ABI/KernelABI.h"
 #include "sccl/Analysis/ProblemAnalysis.h"

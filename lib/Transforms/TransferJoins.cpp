@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TransferJoins.h"
+#include "TransferPlan.h"
 
 using namespace sccl;
 using namespace sccl::coll;

@@ -13,7 +13,6 @@
 #include "TransferPlan.h"
 
 #include "PairTable.h"
-#include "TransferJoins.h"
 #include "WaitingSums.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Threads.h"

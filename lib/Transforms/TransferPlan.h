@@ -120,6 +120,19 @@ std::vector<uint32_t> landingSlots(
     llvm::function_ref<uint32_t(unsigned rank, uint32_t count)> allocate,
     llvm::function_ref<bool(const Send &)> hasPlace);
 
+/// True if `b` continues `a` in memory and in the numbering of chunks, of which
+/// segments have `perSegment`.
+bool continues(const PlannedTransfer &a, const PlannedTransfer &b,
+               unsigned perSegment);
+
+/// Sorts by step and phase, and joins what continues other transfers then.
+void order(PlannedChannel &channel, unsigned perSegment);
+
+/// Makes the moves that are new in `channel` one where they are at even
+/// distances. coll-repeat-transfers would, too, but a schedule of a thousand
+/// ranks has millions.
+void repeatMoves(PlannedChannel &channel, unsigned perSegment);
+
 } // namespace sccl::coll
 
 #endif // SCCL_TRANSFORMS_TRANSFERPLAN_H

@@ -15,10 +15,9 @@
 #include "sccl/Transforms/Passes.h"
 
 #include "ForSwitches.h"
-#include "JoinedNeighbours.h"
 #include "ScratchSlots.h"
-#include "SwitchHint.h"
 #include "sccl/Analysis/ProblemAnalysis.h"
+#include "sccl/Analysis/Program.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/MapVector.h"
@@ -34,6 +33,50 @@ namespace sccl::coll {
 #define GEN_PASS_DEF_USESWITCHES
 #include "sccl/Transforms/Passes.h.inc"
 } // namespace sccl::coll
+
+/// Makes `next` a part of `transfer` if it goes on where that ends.
+static bool join(Transfer &transfer, const Transfer &next,
+                 unsigned perSegment) {
+  auto follows = [&](const SlotRange &range, const SlotRange &other) {
+    SlotRange expected = range;
+    expected.slot += transfer.count;
+    expected.count = next.count;
+    return other == expected;
+  };
+  bool goesOn =
+      transfer.times == 1 && next.times == 1 && transfer.step == next.step &&
+      transfer.isFinal == next.isFinal &&
+      transfer.chunk + transfer.count == next.chunk &&
+      next.chunk % perSegment != 0 && follows(transfer.write, next.write) &&
+      llvm::all_of(llvm::zip(transfer.reads, next.reads), [&](auto reads) {
+        return follows(std::get<0>(reads), std::get<1>(reads));
+      });
+  if (goesOn)
+    transfer.count += next.count;
+  return goesOn;
+}
+
+/// Makes one op of copies, and of sums by a switch, that follow each other in
+/// the body of a channel, belong to one step, and go on with each other's
+/// chunks and slots. Segments have `perSegment` chunks.
+static void joinNeighbours(Block &block, unsigned perSegment) {
+  Operation *last = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (!isa<CopyOp, LoadReduceOp>(op)) {
+      last = nullptr;
+      continue;
+    }
+    if (last && last->getName() == op.getName()) {
+      Transfer transfer = *getTransfer(last);
+      if (join(transfer, *getTransfer(&op), perSegment)) {
+        cast<TransferOpInterface>(last).setPlaces(transfer);
+        op.erase();
+        continue;
+      }
+    }
+    last = &op;
+  }
+}
 
 namespace {
 /// When a channel does what, within a step: nothing that comes first waits for

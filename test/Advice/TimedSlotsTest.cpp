@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Advice/TimedSlots.h"
+#include "Advice/TimedProgram.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "Data/BoxesOnRails.h"
 
-#include "Search/Factors.h"
+#include "Search/ProductSums.h"
 #include "sccl/Check/ScheduleChecker.h"
 #include "sccl/Search/Frontier.h"
 

@@ -14,7 +14,7 @@
 #include "ExhaustiveReduction.h"
 
 #include "Optimize/Sat.h"
-#include "Solver/ReductionPruning.h"
+#include "Solver/Pruning.h"
 #include "Solver/Sat/ContributionEncoding.h"
 
 #include <numeric>

@@ -14,7 +14,6 @@
 #include "LoweringFlags.h"
 #include "MachineFlags.h"
 #include "Output.h"
-#include "PlanBaselines.h"
 #include "PlanEngines.h"
 #include "PlanFabric.h"
 #include "PlanFiles.h"

@@ -20,6 +20,10 @@ using namespace sccl::assembly;
 using namespace sccl::assembly::gcn;
 using llvm::StringRef;
 
+// LLVM joins the ends of blocks that do the same, and remembers in pairs of
+// scalar registers, all ones or zero, where to go behind them. So some paths of
+// the text are none of the program's.
+
 namespace {
 /// Pairs of scalar registers, by their names, that are all ones or zero.
 using Known = std::map<StringRef, bool>;

@@ -23,6 +23,10 @@ using namespace mlir;
 using namespace sccl;
 using namespace sccl::coll;
 
+// The C functions of libnccl_device.bc, which NCCL has since 2.29, as clang
+// sees them for NVPTX: structures are passed by value in memory. Pointers are
+// generic.
+
 namespace {
 /// Builds calls of NCCL's functions. Structures are operands by their address.
 class NcclFunctions {

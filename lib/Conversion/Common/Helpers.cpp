@@ -7,13 +7,11 @@
 
 #include "Helpers.h"
 
-#include "BlockLoops.h"
 #include "ChunkHelpers.h"
 #include "CodeBuilder.h"
 #include "FlagCode.h"
+#include "HelperLoops.h"
 #include "ReductionChoice.h"
-#include "SwitchLoops.h"
-#include "WideLoops.h"
 
 #include "sccl/ABI/HelperNames.h"
 #include "sccl/ABI/TraceTable.h"

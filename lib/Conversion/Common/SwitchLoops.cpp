@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SwitchLoops.h"
+#include "HelperLoops.h"
 
 #include "CodeBuilder.h"
 #include "Helpers.h"

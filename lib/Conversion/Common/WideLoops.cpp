@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "WideLoops.h"
+#include "HelperLoops.h"
 
 #include "CodeBuilder.h"
 #include "Helpers.h"

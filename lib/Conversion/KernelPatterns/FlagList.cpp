@@ -7,8 +7,7 @@
 
 #include "KernelPatterns.h"
 
-#include "../Common/SwitchLoops.h"
-#include "../Common/WideLoops.h"
+#include "../Common/HelperLoops.h"
 
 #include "../CollToKernel/TableKernel.h"
 

@@ -5,8 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Multimem.h"
-
 #include "PTXCode.h"
 
 #include "Emulate/Floats.h"

@@ -13,16 +13,39 @@
 #ifndef SCCL_LIB_EMULATE_PTX_PTXCODE_H
 #define SCCL_LIB_EMULATE_PTX_PTXCODE_H
 
-#include "Multimem.h"
+#include "Emulate/Runner.h"
 #include "Opcodes.h"
 
-#include "Emulate/Runner.h"
-
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace sccl::emulate {
+
+struct Op;
+struct Summation;
+
+/// What a switch computes of elements.
+struct SwitchReduction {
+  enum class Kind : uint8_t { Add, Min, Max, And, Or, Xor };
+  enum class Number : uint8_t { Unsigned, Signed, Bits, F16, BF16, Float };
+  Kind kind = Kind::Add;
+  Number number = Number::Bits;
+  bool isPair = false; ///< two of 16 bits in an element
+  bool isWide = false; ///< at least with the precision of f32
+  uint8_t bytes = 0;   ///< of an element
+
+  /// Of one element of each member of a group.
+  uint64_t operator()(llvm::ArrayRef<uint64_t> values,
+                      const Summation &how) const;
+};
+
+/// Reads "multimem.ld_reduce.weak.global.add.v4.f32" and what is like it, as
+/// `ptxas` takes it for sm_90; returns the number of elements, or 0.
+unsigned decodeMultimem(Op &op, llvm::StringRef opcode);
 
 enum class Form : uint8_t {
   Compute,

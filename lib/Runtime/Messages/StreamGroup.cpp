@@ -17,6 +17,11 @@
 
 using namespace sccl;
 
+// Where a transport takes memory of the GPU, as MPI that is aware of CUDA, its
+// messages go there and come from there. It knows no streams: the host waits
+// for what is enqueued, exchanges the messages of a round, and enqueues what
+// follows.
+
 namespace {
 class DirectCarrier : public RoundCarrier {
 public:

@@ -27,6 +27,10 @@
 
 using namespace sccl;
 
+// What one rank sends to all others is one flow with many sinks: which unit of
+// it ends where can be chosen afterwards. So one integer per (source, link,
+// step) describes a schedule, and one source per orbit is enough.
+
 namespace {
 /// The program of an all_to_all on the quotient by a free group. Its relaxation
 /// does not depend on the group: the average of a solution over the group is a

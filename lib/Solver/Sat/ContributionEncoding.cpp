@@ -8,7 +8,7 @@
 #include "ContributionEncoding.h"
 
 #include "Solver/Constants.h"
-#include "Solver/ReductionPruning.h"
+#include "Solver/Pruning.h"
 
 #include <algorithm>
 #include <cassert>

@@ -24,6 +24,10 @@
 using namespace sccl;
 using namespace sccl::trees;
 
+// The ranks below each node are marked by limits on all links from them and to
+// them, so that the search for symmetries keeps these sets, and with them the
+// trees: a tree is the family of its sets of leaves.
+
 using RankSet = std::vector<unsigned>; ///< ascending
 
 /// Those of all nodes but the leaves, which say nothing. Roots of equal sets
@@ -49,10 +53,7 @@ static std::set<RankSet> nodeSets(const std::vector<Multicast> &sums,
   return sets;
 }
 
-/// `topology` with limits on all links from the ranks of each set and to them,
-/// so that the search for symmetries keeps these sets, and with them the trees:
-/// a tree is the family of its sets of leaves. Nothing if they would be too
-/// many.
+/// `topology` with the marks; nothing if they would be too many.
 static std::optional<Topology> marked(const Topology &topology,
                                       const std::set<RankSet> &sets) {
   constexpr size_t mostLinks = size_t(1) << 22;

@@ -13,8 +13,9 @@
 #define SCCL_LIB_SOLVER_TREES_TREEORIGIN_H
 
 #include "CheapTrees.h"
-#include "Meetings.h"
 #include "PackingProblem.h"
+
+#include "sccl/Model/Topology.h"
 
 #include <map>
 #include <memory>
@@ -22,6 +23,23 @@
 #include <vector>
 
 namespace sccl::trees {
+
+// A chunk of an all_reduce may be summed up at one rank, or at several at once:
+// each of these collects a part of the contributions, all exchange their parts
+// in one step, and spread the sum. That takes more sends than a single root
+// does, and one step less.
+
+/// The ranks where contributions are collected. If there are several, links
+/// join each to each.
+struct Meeting {
+  std::vector<unsigned> ranks;     ///< ascending
+  std::vector<unsigned> exchanges; ///< links from each to each other
+};
+
+/// Meetings with `rank`: of itself alone; and with all, or the first few, of
+/// the ranks that look alike from it, where links join all of them.
+std::vector<Meeting> meetingsOf(const Topology &topology, unsigned rank,
+                                const std::vector<uint64_t> &limitKeys);
 
 /// The schedule's step for step `step` of a tree, from 1 on, that takes `count`
 /// steps from `first` on.

@@ -14,9 +14,9 @@
 #include "TreePacking.h"
 
 #include "Solver/Constants.h"
-#include "StepRounds.h"
 #include "TreeImages.h"
 #include "TreeMixes.h"
+#include "TreeProgram.h"
 #include "WholeChunks.h"
 
 #include <algorithm>

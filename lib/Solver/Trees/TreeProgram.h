@@ -150,6 +150,16 @@ private:
   LPSolution solution;
 };
 
+/// What the fullest limit takes in each step, if steps wait for one another:
+/// at least a round each. Of `trees` there are images under the group that
+/// `orbits` are of.
+std::vector<uint64_t> roundsPerStep(const Topology &topology,
+                                    const LimitOrbits &orbits, unsigned steps,
+                                    const std::vector<ChunkTree> &trees);
+
+/// Leaves out steps that nothing happens in.
+void dropIdleSteps(TreeSchedule &schedule);
+
 } // namespace sccl::trees
 
 #endif // SCCL_LIB_SOLVER_TREES_TREEPROGRAM_H
