@@ -38,7 +38,7 @@ static std::optional<Schedule> fitTo(const Instance &instance,
   return std::move(*schedule);
 }
 
-static Outcome pack(const Instance &instance, const Deadline &deadline) {
+static Outcome packTrees(const Instance &instance, const Deadline &deadline) {
   const Collective &collective = instance.collective;
   PackingProblem problem{instance.topology, collective.kind(),
                          collective.root(), instance.steps};
@@ -74,7 +74,7 @@ public:
   SynthesisResult solve(const Instance &instance,
                         const SolverOptions &options) const override {
     return runEngine(*this, instance, options, [&](const Deadline &deadline) {
-      return pack(instance, deadline);
+      return packTrees(instance, deadline);
     });
   }
 };
