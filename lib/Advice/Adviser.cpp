@@ -6,18 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Adviser.h"
-#include "OneOrder.h"
 
-#include "sccl/Dialect/Coll/CollOps.h"
-#include "sccl/Dialect/Coll/ImportExport.h"
-#include "sccl/Model/Pieces.h"
 #include "sccl/Model/Threads.h"
-#include "sccl/Pipelines/Pipelines.h"
-#include "sccl/Simulate/TimingOps.h"
 #include "sccl/Simulate/Traffic.h"
-#include "sccl/Transforms/Passes.h"
 
-#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
@@ -27,45 +19,31 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-namespace {
-/// While this object lives, passes that are not yet running are left out once
-/// `deadline` is over. What they leave behind is good for nothing.
-class PassesUntil {
-public:
-  PassesUntil(mlir::MLIRContext &context, const Deadline &deadline)
-      : context(context) {
-    context.registerActionHandler([&deadline](llvm::function_ref<void()> run,
-                                              const mlir::tracing::Action &) {
-      if (!deadline.isOver())
-        run();
-    });
-  }
-  ~PassesUntil() { context.registerActionHandler(nullptr); }
-  PassesUntil(const PassesUntil &) = delete;
-  PassesUntil &operator=(const PassesUntil &) = delete;
-
-private:
-  mlir::MLIRContext &context;
-};
-} // namespace
-
-/// Sizes alternate between two threads, each of which goes by what it has seen
-/// at its last size. The number of threads is part of the answer, so it does
-/// not depend on the machine.
-std::optional<Error> Adviser::rank() {
-  constexpr size_t numThreads = 2;
-  using Ranking = std::vector<RatedVariant>;
-  std::vector<Result<Ranking>> results(advice.sizes.size(), Ranking());
-  auto rankFrom = [&](size_t first) {
-    Choice own(fabric, advice.candidates, ways, deadline, drafts);
-    for (size_t i = first; i < results.size(); i += numThreads)
-      results[i] =
-          own.rank(double(advice.sizes[i].bytes), advice.sizes[i].bound);
+/// Has two threads execute `work(first)`, each for every second of `count`
+/// things. The number of threads is part of some answers, so it does not depend
+/// on the machine.
+static void inTwoThreads(size_t count,
+                         llvm::function_ref<void(size_t first)> work) {
+  auto other = [&] {
+    work(1);
     return true;
   };
-  Beside<bool> others([&] { return rankFrom(1); }, results.size() > 1);
-  rankFrom(0);
-  others.get();
+  Beside<bool> others(other, count > 1);
+  work(0);
+  if (count > 1)
+    others.get();
+}
+
+/// Each of the threads goes by what it has seen at its last size.
+std::optional<Error> Adviser::rank() {
+  using Ranking = std::vector<RatedVariant>;
+  std::vector<Result<Ranking>> results(advice.sizes.size(), Ranking());
+  inTwoThreads(results.size(), [&](size_t first) {
+    Choice own(fabric, advice.candidates, ways, deadline, drafts);
+    for (size_t i = first; i < results.size(); i += 2)
+      results[i] =
+          own.rank(double(advice.sizes[i].bytes), advice.sizes[i].bound);
+  });
   for (Result<Ranking> &result : results) {
     if (!result)
       return Error{result.error()};
@@ -140,84 +118,79 @@ Result<double> Adviser::timeOf(const Traffic &traffic, const Variant &variant,
   return result->microseconds;
 }
 
-/// Improves the advice for one size, if the program is faster by `gain`.
-/// Returns what it takes.
-Result<double> Adviser::simulateAt(size_t number, const Traffic &traffic,
-                                   const Variant &variant, double gain) {
-  SizeAdvice &size = advice.sizes[number];
-  Result<double> time = timeOf(traffic, variant, double(size.bytes));
-  if (time && *time * gain < size.microseconds) {
-    take(variant, number, *time);
-    size.way = wayOf(variant).name;
-    taken.insert_or_assign(size.bytes, variant);
-    programs.try_emplace(variant, traffic);
+/// What a program of `variant` takes for each of `numbers`, which are sizes.
+Result<std::vector<double>> Adviser::timesOf(const std::vector<size_t> &numbers,
+                                             const Variant &variant,
+                                             TrafficForBytes trafficFor) const {
+  std::vector<Result<double>> results(numbers.size(), 0.0);
+  inTwoThreads(numbers.size(), [&](size_t first) {
+    for (size_t i = first; i < numbers.size(); i += 2) {
+      auto bytes = double(advice.sizes[numbers[i]].bytes);
+      results[i] = timeOf(trafficFor(bytes), variant, bytes);
+    }
+  });
+  std::vector<double> times;
+  for (const Result<double> &result : results) {
+    if (!result)
+      return Error{result.error()};
+    times.push_back(*result);
   }
-  return time;
+  return times;
 }
 
-/// The same for each size from that number on that it may improve.
-std::optional<Error> Adviser::simulateProgram(const Traffic &traffic,
+/// The same of one program.
+Result<std::vector<double>> Adviser::timesOf(const std::vector<size_t> &numbers,
+                                             const Variant &variant,
+                                             const Traffic &traffic) const {
+  return timesOf(numbers, variant,
+                 [&](double) -> const Traffic & { return traffic; });
+}
+
+/// Improves the advice for one size, if the program, which takes `time`, is
+/// faster by `gain`.
+void Adviser::improve(size_t number, const TrafficPointer &traffic,
+                      const Variant &variant, double time, double gain) {
+  SizeAdvice &size = advice.sizes[number];
+  if (!(time * gain < size.microseconds))
+    return;
+  take(variant, number, time);
+  size.way = lowerings.wayOf(variant).name;
+  taken.insert_or_assign(size.bytes, variant);
+  programs.try_emplace(variant, traffic);
+}
+
+/// Improves it for each size from that number on that `variant` may improve.
+std::optional<Error> Adviser::simulateProgram(const TrafficPointer &traffic,
                                               const Variant &variant,
                                               size_t firstSize) {
+  std::vector<size_t> numbers;
   for (size_t i = firstSize; i < advice.sizes.size(); ++i)
-    if (isInNetwork(variant) || mayImprove(variant, i))
-      if (Result<double> time = simulateAt(i, traffic, variant); !time)
-        return Error{time.error()};
+    if (lowerings.isInNetwork(variant) || mayImprove(variant, i))
+      numbers.push_back(i);
+  Result<std::vector<double>> times = timesOf(numbers, variant, *traffic);
+  if (!times)
+    return Error{times.error()};
+  for (auto [number, time] : llvm::zip(numbers, *times))
+    improve(number, traffic, variant, time);
   return std::nullopt;
 }
 
-/// Lowers `variant`, and has `takeProgram` look at the program. False once time
-/// is over, or if ranks must reduce in one order and do not.
-Result<bool> Adviser::lower(const Variant &variant,
-                            const LoweringOptions &options,
-                            TakeProgram takeProgram) {
-  Result<Implementation> cut =
-      cutIntoPieces(advice.candidates[variant.candidate].implementation,
-                    fabric.topology, variant.pieces, variant.order);
-  if (!cut)
-    return Error{cut.error()};
-  const auto &[collective, schedule] = *cut;
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      coll::exportModule(context, collective.name() + "_schedule",
-                         fabric.topology, collective, schedule);
-  coll::setTiming(*module->getOps<coll::TopologyOp>().begin(), fabric.topology,
-                  fabric.timing);
-  PassesUntil guard(context, *limit);
-  mlir::LogicalResult lowered =
-      runPasses(*module, [&](mlir::OpPassManager &manager) {
-        // Programs that are only simulated; who runs one has it checked.
-        addUncheckedLowering(manager, options);
-      });
-  if (limit->isOver())
-    return false;
-  if (failed(lowered))
-    return Error{"a schedule of C = " + std::to_string(collective.chunks()) +
-                 ", S = " + std::to_string(schedule.steps.size()) +
-                 " was not lowered with " + wayOf(variant).name};
-  auto program = *module->getOps<coll::ProgramOp>().begin();
-  if (mayBreakContract(*cut, options) &&
-      !coll::isRight(program, collective, contractFor(options)))
-    return false;
-  if (failed(takeProgram(program, collective)))
-    return Error{"a program leaves the machine's links"};
-  return true;
+/// What is lowered after the present variant, unless that one changes what is
+/// best.
+std::optional<Variant> Adviser::nextToLower() const {
+  std::optional<Variant> next = nextToTry();
+  if (!next)
+    return kind == Lowers::All ? nextToConfirm() : std::nullopt;
+  Variant few = shortened(*next);
+  auto known = asDrafted.find(few);
+  if (few == *next || known == asDrafted.end())
+    return few;
+  return known->second ? std::nullopt : next;
 }
 
 /// The traffic of the program; nothing if there is none.
-Result<std::optional<Traffic>> Adviser::lower(const Variant &variant) {
-  std::optional<Traffic> result;
-  Result<bool> hasProgram = lower(
-      variant, wayOf(variant).options,
-      [&](coll::ProgramOp program, const Collective &) -> mlir::LogicalResult {
-        mlir::FailureOr<Traffic> traffic =
-            coll::trafficOf(program, fabric.topology, /*chunkBytes=*/1);
-        if (succeeded(traffic))
-          result = std::move(*traffic);
-        return traffic;
-      });
-  if (!hasProgram)
-    return Error{hasProgram.error()};
-  return result;
+Lowerings::Lowered<Traffic> Adviser::lower(const Variant &variant) {
+  return lowerings.traffic(variant, nextToLower(), *limit);
 }
 
 /// The same candidate in so few pieces that it is quickly lowered.
@@ -245,7 +218,7 @@ Result<bool> Adviser::isAsDrafted(const Variant &variant, double bytes) {
       isNew ? choice.draftOf(variant) : nullptr;
   if (!draft)
     return it->second;
-  Result<std::optional<Traffic>> program = lower(variant);
+  Lowerings::Lowered<Traffic> program = lower(variant);
   if (!program)
     return Error{program.error()};
   if (!*program)
@@ -272,12 +245,12 @@ std::optional<Error> Adviser::tryVariant(const Variant &variant) {
     if (draft)
       drafted.insert(variant);
     if (draft || deadline.isOver())
-      return draft ? simulateProgram(*draft, variant) : std::nullopt;
+      return draft ? simulateProgram(draft, variant) : std::nullopt;
   }
-  Result<std::optional<Traffic>> program = lower(variant);
+  Lowerings::Lowered<Traffic> program = lower(variant);
   if (!program)
     return Error{program.error()};
-  return *program ? simulateProgram(**program, variant) : std::nullopt;
+  return *program ? simulateProgram(*program, variant) : std::nullopt;
 }
 
 void Adviser::takeDrafts() {
@@ -342,17 +315,23 @@ std::optional<Error> Adviser::finish() {
     Variant variant = quickVariant(i);
     if (programs.contains(variant))
       continue;
-    Result<std::optional<Traffic>> program = lower(variant);
+    Lowerings::Lowered<Traffic> program = lower(variant);
     if (!program)
       return Error{program.error()};
     if (*program)
-      programs.emplace(variant, std::move(**program));
+      programs.emplace(variant, *program);
   }
+  std::vector<size_t> rest;
   for (size_t i = 0; i < advice.sizes.size(); ++i)
     if (!advice.sizes[i].isSimulated())
-      for (const auto &[variant, traffic] : programs)
-        if (Result<double> time = simulateAt(i, traffic, variant); !time)
-          return Error{time.error()};
+      rest.push_back(i);
+  for (const auto &[variant, traffic] : programs) {
+    Result<std::vector<double>> times = timesOf(rest, variant, *traffic);
+    if (!times)
+      return Error{times.error()};
+    for (auto [number, time] : llvm::zip(rest, *times))
+      improve(number, traffic, variant, time);
+  }
   limit = &deadline;
   return std::nullopt;
 }
@@ -399,26 +378,30 @@ std::optional<Variant> Adviser::nextToConfirm() const {
 Result<bool> Adviser::confirm(const Variant &variant) {
   drafted.erase(variant);
   confirmed.insert(variant);
-  Result<std::optional<Traffic>> program = lower(variant);
+  Lowerings::Lowered<Traffic> program = lower(variant);
   if (!program)
     return Error{program.error()};
+  std::vector<size_t> numbers;
+  for (size_t i = 0; !limit->isOver() && i < advice.sizes.size(); ++i)
+    if (auto it = taken.find(advice.sizes[i].bytes);
+        it != taken.end() && it->second == variant)
+      numbers.push_back(i);
+  Result<std::vector<double>> times =
+      std::vector(numbers.size(), std::numeric_limits<double>::infinity());
+  if (*program)
+    times = timesOf(numbers, variant, **program);
+  if (!times)
+    return Error{times.error()};
   bool isLonger = false;
-  for (SizeAdvice &size : advice.sizes) {
-    auto it = taken.find(size.bytes);
-    if (limit->isOver() || it == taken.end() || it->second != variant)
-      continue;
-    Result<double> time =
-        *program ? timeOf(**program, variant, double(size.bytes))
-                 : Result<double>(std::numeric_limits<double>::infinity());
-    if (!time)
-      return Error{time.error()};
+  for (auto [number, time] : llvm::zip(numbers, *times)) {
+    SizeAdvice &size = advice.sizes[number];
     if (!*program) // not in one order
       size.way.clear();
-    isLonger |= isLess(size.microseconds, *time);
-    size.microseconds = *time;
+    isLonger |= isLess(size.microseconds, time);
+    size.microseconds = time;
   }
   if (*program)
-    programs.insert_or_assign(variant, std::move(**program));
+    programs.insert_or_assign(variant, *program);
   return isLonger;
 }
 

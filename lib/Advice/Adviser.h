@@ -9,6 +9,7 @@
 #define SCCL_LIB_ADVICE_ADVISER_H
 
 #include "Choice.h"
+#include "Lowerings.h"
 
 #include "sccl/Advice/Advice.h"
 
@@ -30,9 +31,6 @@ namespace sccl::advice {
 /// are taken.
 enum class Lowers { Nothing, Short, All };
 
-/// As `way`, but switches copy and reduce.
-LoweringWay inNetworkWay(const LoweringWay &way);
-
 /// Lowers the variants that may be the best, and simulates their programs. Of
 /// many pieces the draft is simulated, if the program of fewer pieces takes
 /// what its draft says.
@@ -41,10 +39,10 @@ public:
   Adviser(mlir::MLIRContext &context, const Fabric &fabric,
           const std::vector<LoweringWay> &ways, const SearchLimits &limits,
           const Deadline &deadline, Advice &advice)
-      : context(context), fabric(fabric), ways(ways),
-        inNetwork(inNetworkWay(ways.front())), deadline(deadline),
+      : fabric(fabric), ways(ways), deadline(deadline),
         rest({0, 0, limits.interrupt}), advice(advice),
         numCandidates(advice.candidates.size()),
+        lowerings(context, fabric, advice.candidates, ways),
         choice(fabric, advice.candidates, ways, deadline, drafts) {}
 
   std::optional<Error> run(Lowers lowers = Lowers::Short);
@@ -72,38 +70,40 @@ private:
   std::optional<Error> confirmDrafts();
   std::optional<Variant> nextToTry() const;
   bool mayImprove(const Variant &variant, size_t size) const;
+  using TrafficPointer = std::shared_ptr<const Traffic>;
   Result<double> timeOf(const Traffic &traffic, const Variant &variant,
                         double bytes) const;
-  using TakeProgram = llvm::function_ref<mlir::LogicalResult(
-      coll::ProgramOp, const Collective &)>;
-  Result<bool> lower(const Variant &variant, const LoweringOptions &options,
-                     TakeProgram takeProgram);
-  Result<std::optional<Traffic>> lower(const Variant &variant);
+  std::optional<Variant> nextToLower() const;
+  Lowerings::Lowered<Traffic> lower(const Variant &variant);
   Variant shortened(Variant variant) const;
   double bytesFor(const Variant &variant) const;
   Result<bool> isAsDrafted(const Variant &variant, double bytes);
   std::optional<Error> tryVariant(const Variant &variant);
-  Result<double> simulateAt(size_t number, const Traffic &traffic,
-                            const Variant &variant, double gain = 1);
-  std::optional<Error> simulateProgram(const Traffic &traffic,
+  using TrafficForBytes = llvm::function_ref<const Traffic &(double)>;
+  Result<std::vector<double>> timesOf(const std::vector<size_t> &numbers,
+                                      const Variant &variant,
+                                      TrafficForBytes trafficFor) const;
+  Result<std::vector<double>> timesOf(const std::vector<size_t> &numbers,
+                                      const Variant &variant,
+                                      const Traffic &traffic) const;
+  void improve(size_t number, const TrafficPointer &traffic,
+               const Variant &variant, double time, double gain = 1);
+  std::optional<Error> simulateProgram(const TrafficPointer &traffic,
                                        const Variant &variant,
                                        size_t firstSize = 0);
-  const LoweringWay &wayOf(const Variant &variant) const {
-    return isInNetwork(variant) ? inNetwork : ways[variant.way];
-  }
-  bool isInNetwork(const Variant &variant) const {
-    return variant.way == ways.size();
-  }
   bool mayTakeLess(const Candidate &candidate) const;
-  Result<std::vector<double>> tryInNetwork(const Variant &variant);
+  Result<std::vector<double>> tryInNetwork(const Variant &variant,
+                                           const std::optional<Variant> &next);
   bool isRepeated(size_t number) const;
-  Result<std::vector<double>> tryMessages(const Variant &variant);
-  using TryVariant =
-      llvm::function_ref<Result<std::vector<double>>(const Variant &)>;
+  Result<std::vector<double>> tryMessages(const Variant &variant,
+                                          const std::optional<Variant> &next);
+  using TryVariant = llvm::function_ref<Result<std::vector<double>>(
+      const Variant &, const std::optional<Variant> &)>;
   std::optional<Error> tryInPieces(Variant variant, TryVariant tryOne);
   std::vector<std::pair<size_t, size_t>> takeovers() const;
   std::vector<Variant> bestOf(std::pair<size_t, size_t> sizes) const;
   std::optional<Error> addBetween(std::pair<size_t, size_t> sizes);
+  std::vector<size_t> allSizes() const;
   std::vector<size_t> inOrder() const;
   std::optional<Error> tryNeighbours();
   void take(const Variant &variant, size_t size, double microseconds);
@@ -114,16 +114,15 @@ private:
   void estimateRest();
   void dropEstimated();
 
-  mlir::MLIRContext &context;
   const Fabric &fabric;
   const std::vector<LoweringWay> &ways;
-  const LoweringWay inNetwork; ///< number ways.size(), which has no drafts
   const Deadline &deadline;
   const Deadline rest; ///< of what has to be done after the deadline
   const Deadline *limit = &deadline; ///< of what is lowered and simulated
   Advice &advice;
   const size_t numCandidates; ///< before some are added in pieces
-  DraftStore drafts;
+  Lowerings lowerings;
+  ProgramStore<Traffic> drafts;
   Choice choice; ///< after all sizes have been ranked
   std::vector<std::vector<RatedVariant>> ranked; ///< by size
   std::set<Variant> tried;
@@ -136,7 +135,8 @@ private:
   /// Candidates in pieces, by number, pieces and order.
   std::map<std::tuple<size_t, unsigned, PieceOrder>, size_t> inPieces;
   std::map<size_t, size_t> wholes; ///< by its number, what is cut into pieces
-  std::map<Variant, Traffic> programs; ///< that were the best for some size
+  /// That were the best for some size.
+  std::map<Variant, TrafficPointer> programs;
 };
 
 } // namespace sccl::advice

@@ -156,37 +156,18 @@ bool Choice::mayBeBest(const Cut &cut, size_t number) const {
   return std::max(moving, candidate.latency) < best();
 }
 
-std::shared_ptr<const Traffic>
-DraftStore::get(const Variant &variant, uint64_t sends,
-                const std::function<std::shared_ptr<const Traffic>()> &make) {
-  constexpr uint64_t maxSends = 2'000'000;
-  {
-    std::lock_guard lock(mutex);
-    if (auto it = drafts.find(variant); it != drafts.end())
-      return it->second;
-  }
-  std::shared_ptr<const Traffic> draft = make();
-  std::lock_guard lock(mutex);
-  if (storedSends > maxSends) {
-    drafts.clear();
-    storedSends = 0;
-  }
-  if (draft && drafts.emplace(variant, draft).second)
-    storedSends += sends;
-  return draft;
-}
-
 std::shared_ptr<const Traffic> Choice::draftOf(const Variant &variant) {
-  return drafts.get(
-      variant, sendsOf(variant), [&]() -> std::shared_ptr<const Traffic> {
-        Result<Implementation> cut =
-            cutIntoPieces(candidates[variant.candidate].implementation,
-                          fabric.topology, variant.pieces, variant.order);
-        if (!cut)
-          return nullptr;
-        return std::make_shared<Traffic>(draftTraffic(
-            fabric.topology, fabric.timing, *cut, ways[variant.way].options));
-      });
+  if (auto known = drafts.find(variant))
+    return *known;
+  Result<Implementation> cut =
+      cutIntoPieces(candidates[variant.candidate].implementation,
+                    fabric.topology, variant.pieces, variant.order);
+  if (!cut)
+    return nullptr;
+  auto draft = std::make_shared<const Traffic>(draftTraffic(
+      fabric.topology, fabric.timing, *cut, ways[variant.way].options));
+  drafts.add(variant, draft, sendsOf(variant));
+  return draft;
 }
 
 /// Does nothing once time is over or the bound is reached, if there would be

@@ -34,18 +34,35 @@ struct RatedVariant {
   auto operator<=>(const RatedVariant &) const = default;
 };
 
-/// The drafts of variants that were asked for last, for several threads.
-class DraftStore {
+/// What was made of variants last, for several threads: all until they have
+/// more than `maxSends` sends.
+template <typename Program> class ProgramStore {
 public:
-  /// The draft of `variant`, of so many sends, which `make` makes unless it is
-  /// there. Null if `make` makes none.
-  std::shared_ptr<const Traffic>
-  get(const Variant &variant, uint64_t sends,
-      const std::function<std::shared_ptr<const Traffic>()> &make);
+  using Entry = std::shared_ptr<const Program>;
+  explicit ProgramStore(uint64_t maxSends = 2'000'000) : maxSends(maxSends) {}
+
+  /// What is stored for `variant`, which may be null.
+  std::optional<Entry> find(const Variant &variant) {
+    std::lock_guard lock(mutex);
+    auto it = entries.find(variant);
+    return it == entries.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  /// Stores `entry` for `variant`, of so many sends.
+  void add(const Variant &variant, Entry entry, uint64_t sends) {
+    std::lock_guard lock(mutex);
+    if (storedSends > maxSends) {
+      entries.clear();
+      storedSends = 0;
+    }
+    if (entries.emplace(variant, std::move(entry)).second)
+      storedSends += sends;
+  }
 
 private:
+  const uint64_t maxSends;
   std::mutex mutex;
-  std::map<Variant, std::shared_ptr<const Traffic>> drafts;
+  std::map<Variant, Entry> entries;
   uint64_t storedSends = 0;
 };
 
@@ -61,7 +78,7 @@ public:
   /// All must outlive this.
   Choice(const Fabric &fabric, const std::vector<Candidate> &candidates,
          const std::vector<LoweringWay> &ways, const Deadline &deadline,
-         DraftStore &drafts)
+         ProgramStore<Traffic> &drafts)
       : fabric(fabric), candidates(candidates), ways(ways), deadline(deadline),
         drafts(drafts) {}
 
@@ -115,7 +132,7 @@ private:
   const std::vector<Candidate> &candidates;
   const std::vector<LoweringWay> &ways;
   const Deadline &deadline;
-  DraftStore &drafts;
+  ProgramStore<Traffic> &drafts;
   std::map<size_t, unsigned> roundsOfOne; ///< by candidate, of one piece
   // For the present size.
   double bytes = 0, bound = 0;

@@ -19,37 +19,28 @@ using namespace sccl::advice;
 
 /// Lowers `variant` for messages, and takes it where it is clearly faster. By
 /// size what it takes; empty if it breaks the contract.
-Result<std::vector<double>> Adviser::tryMessages(const Variant &variant) {
-  MessageTraffic program;
-  Result<bool> hasProgram =
-      lower(variant, messageLowering(wayOf(variant).options),
-            [&](coll::ProgramOp op,
-                const Collective &collective) -> mlir::LogicalResult {
-              mlir::FailureOr<MessageTraffic> made =
-                  messageTrafficOf(op, collective, fabric.topology,
-                                   *fabric.messages, variant.pieces);
-              if (succeeded(made))
-                program = std::move(*made);
-              return made;
-            });
-  if (!hasProgram)
-    return Error{hasProgram.error()};
-  std::vector<double> times;
+Result<std::vector<double>>
+Adviser::tryMessages(const Variant &variant,
+                     const std::optional<Variant> &next) {
+  Lowerings::Lowered<MessageTraffic> program =
+      lowerings.messages(variant, next, *limit);
+  if (!program)
+    return Error{program.error()};
+  if (!*program)
+    return std::vector<double>();
   const Candidate &candidate = advice.candidates[variant.candidate];
   double chunks =
       double(candidate.implementation.collective.chunks()) * variant.pieces;
-  for (size_t i = 0; *hasProgram && i < advice.sizes.size(); ++i) {
-    SizeAdvice &size = advice.sizes[i];
-    auto bytes = double(size.bytes);
-    Result<double> time = timeOf(program.of(bytes / chunks), variant, bytes);
-    if (!time)
-      return Error{time.error()};
-    times.push_back(*time);
-    if (isLess(*time, size.microseconds)) {
-      take(variant, i, *time);
-      size.way = wayOf(variant).name;
+  Result<std::vector<double>> times =
+      timesOf(allSizes(), variant, [&](double bytes) -> const Traffic & {
+        return (*program)->of(bytes / chunks);
+      });
+  for (size_t i = 0; times && i < times->size(); ++i)
+    if (SizeAdvice &size = advice.sizes[i];
+        isLess((*times)[i], size.microseconds)) {
+      take(variant, i, (*times)[i]);
+      size.way = lowerings.wayOf(variant).name;
     }
-  }
   return times;
 }
 
@@ -72,9 +63,10 @@ std::optional<Error> Adviser::tryMessages() {
   }
   for (size_t number = 0; number < numCandidates; ++number)
     if (!isRepeated(number) && mayTakeLess(advice.candidates[number]))
-      if (std::optional<Error> error =
-              tryInPieces({number, 1, order, 0}, [&](const Variant &variant) {
-                return tryMessages(variant);
+      if (std::optional<Error> error = tryInPieces(
+              {number, 1, order, 0},
+              [&](const Variant &variant, const std::optional<Variant> &next) {
+                return tryMessages(variant, next);
               }))
         return error;
   if (deadline.isOver())
@@ -82,7 +74,8 @@ std::optional<Error> Adviser::tryMessages() {
   // One program is for all sizes, whatever time there is.
   if (std::ranges::none_of(advice.sizes, &SizeAdvice::isSimulated)) {
     limit = &rest;
-    Result<std::vector<double>> times = tryMessages({0, 1, {}, 0});
+    Result<std::vector<double>> times =
+        tryMessages({0, 1, {}, 0}, std::nullopt);
     limit = &deadline;
     if (!times)
       return Error{times.error()};

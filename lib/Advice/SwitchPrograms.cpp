@@ -16,10 +16,6 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-LoweringWay advice::inNetworkWay(const LoweringWay &way) {
-  return {inNetworkName, optionsOf(*findWay(inNetworkName), way.options)};
-}
-
 static Topology withoutSwitches(const Topology &topology) {
   Topology plain(topology.name(), topology.numRanks());
   for (const Link &link : topology.links())
@@ -59,17 +55,18 @@ bool Adviser::mayTakeLess(const Candidate &candidate) const {
 
 /// Lowers `variant`, and takes it where it is clearly faster. By size what it
 /// takes; empty if it breaks the contract.
-Result<std::vector<double>> Adviser::tryInNetwork(const Variant &variant) {
-  Result<std::optional<Traffic>> program = lower(variant);
+Result<std::vector<double>>
+Adviser::tryInNetwork(const Variant &variant,
+                      const std::optional<Variant> &next) {
+  Lowerings::Lowered<Traffic> program =
+      lowerings.traffic(variant, next, *limit);
   if (!program)
     return Error{program.error()};
-  std::vector<double> times;
-  for (size_t i = 0; *program && i < advice.sizes.size(); ++i) {
-    Result<double> time = simulateAt(i, **program, variant, asGood);
-    if (!time)
-      return Error{time.error()};
-    times.push_back(*time);
-  }
+  if (!*program)
+    return std::vector<double>();
+  Result<std::vector<double>> times = timesOf(allSizes(), variant, **program);
+  for (size_t i = 0; times && i < times->size(); ++i)
+    improve(i, *program, variant, (*times)[i], asGood);
   return times;
 }
 
@@ -79,17 +76,22 @@ std::optional<Error> Adviser::tryInPieces(Variant variant, TryVariant tryOne) {
   constexpr unsigned fewPieces = 4, maxPieces = 64;
   constexpr double far = 2; // from the best, with few pieces
   constexpr uint64_t maxSends = 100'000;
+  auto inMorePieces = [&, order = variant.order](Variant cut) {
+    cut.pieces *= 2;
+    cut.order = order;
+    bool isShort = cut.pieces <= maxPieces && choice.sendsOf(cut) <= maxSends;
+    return isShort ? std::optional(cut) : std::nullopt;
+  };
   std::vector<double> before;
-  const PieceOrder order = variant.order;
-  for (unsigned pieces = 1; pieces <= maxPieces; pieces *= 2) {
-    variant.pieces = pieces;
-    variant.order = pieces > 1 ? order : PieceOrder();
-    if (deadline.isOver() || (pieces > 1 && choice.sendsOf(variant) > maxSends))
-      break;
-    Result<std::vector<double>> times = tryOne(variant);
+  std::optional<Variant> next = variant;
+  next->order = PieceOrder(); // of one piece
+  while (next && !deadline.isOver()) {
+    Variant present = *next;
+    next = inMorePieces(present);
+    Result<std::vector<double>> times = tryOne(present, next);
     if (!times)
       return Error{times.error()};
-    bool isBetter = pieces <= fewPieces;
+    bool isBetter = present.pieces <= fewPieces;
     for (size_t i = 0; i < std::min(times->size(), before.size()); ++i)
       isBetter |= isLess((*times)[i], before[i]) &&
                   (*times)[i] < far * advice.sizes[i].microseconds;
@@ -110,7 +112,9 @@ std::optional<Error> Adviser::tryInNetwork(std::vector<Candidate> found) {
     advice.candidates.push_back(std::move(candidate));
     if (std::optional<Error> error = tryInPieces(
             {number, 1, order, ways.size()},
-            [&](const Variant &variant) { return tryInNetwork(variant); }))
+            [&](const Variant &variant, const std::optional<Variant> &next) {
+              return tryInNetwork(variant, next);
+            }))
       return error;
   }
   return std::nullopt;

@@ -18,10 +18,15 @@
 using namespace sccl;
 using namespace sccl::advice;
 
+std::vector<size_t> Adviser::allSizes() const {
+  std::vector<size_t> numbers(advice.sizes.size());
+  std::iota(numbers.begin(), numbers.end(), size_t(0));
+  return numbers;
+}
+
 /// The numbers of the sizes, ascending by their bytes.
 std::vector<size_t> Adviser::inOrder() const {
-  std::vector<size_t> order(advice.sizes.size());
-  std::iota(order.begin(), order.end(), size_t(0));
+  std::vector<size_t> order = allSizes();
   std::ranges::sort(order, {}, [&](size_t i) { return advice.sizes[i].bytes; });
   return order;
 }
@@ -36,9 +41,12 @@ std::optional<Error> Adviser::tryNeighbours() {
     if (it == taken.end() || !programs.contains(it->second))
       return std::nullopt;
     const Variant variant = it->second;
-    Result<double> time =
-        simulateAt(own, programs.at(variant), variant, asGood);
-    return time ? std::nullopt : std::optional(Error{time.error()});
+    TrafficPointer traffic = programs.at(variant);
+    Result<std::vector<double>> time = timesOf({own}, variant, *traffic);
+    if (!time)
+      return Error{time.error()};
+    improve(own, traffic, variant, time->front(), asGood);
+    return std::nullopt;
   };
   for (size_t i = order.size(); i-- > 1;)
     if (auto error = tryAt(order[i - 1], order[i]))

@@ -59,11 +59,8 @@ static void addProgram(OpPassManager &manager, const LoweringOptions &options,
        .oneRounding = contractFor(options).addsInputs()}));
 }
 
-void sccl::addUncheckedLowering(OpPassManager &manager,
-                                const LoweringOptions &options) {
-  bool steps = runsBySteps(options);
-  addProgram(manager, options, steps);
-  OpPassManager &programs = manager.nest<coll::ProgramOp>();
+/// Appends what combines transfers and repeats those of segments.
+static void addFusion(OpPassManager &programs, const LoweringOptions &options) {
   SumContract contract = contractFor(options);
   programs.addPass(
       coll::createFuseReductions({.explain = options.explain,
@@ -73,6 +70,14 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
   if (options.inNetwork)
     programs.addPass(coll::createUseSwitches({.explain = options.explain}));
   programs.addPass(coll::createRepeatTransfers({.explain = options.explain}));
+}
+
+void sccl::addUncheckedLowering(OpPassManager &manager,
+                                const LoweringOptions &options) {
+  bool steps = runsBySteps(options);
+  addProgram(manager, options, steps);
+  OpPassManager &programs = manager.nest<coll::ProgramOp>();
+  addFusion(programs, options);
   if (steps) {
     programs.addPass(coll::createInsertStepBarriers());
   } else {
@@ -82,6 +87,14 @@ void sccl::addUncheckedLowering(OpPassManager &manager,
   }
   programs.addPass(coll::createSpreadChannels(
       {.blocksPerLink = options.blocksPerLink, .smBudget = options.smBudget}));
+}
+
+void sccl::addUncheckedMessageLowering(OpPassManager &manager,
+                                       const LoweringOptions &options) {
+  addProgram(manager, options, /*steps=*/false);
+  OpPassManager &programs = manager.nest<coll::ProgramOp>();
+  addFusion(programs, options);
+  programs.addPass(coll::createInsertFlagSync());
 }
 
 void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options) {
@@ -94,6 +107,13 @@ void sccl::addLowering(OpPassManager &manager, const LoweringOptions &options,
   manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
   addUncheckedLowering(manager, options);
   addProgramCheck(manager, contract);
+}
+
+void sccl::addMessageLowering(OpPassManager &manager,
+                              const LoweringOptions &options) {
+  manager.addNestedPass<coll::ScheduleOp>(coll::createCheckSchedule());
+  addUncheckedMessageLowering(manager, options);
+  addProgramCheck(manager, contractFor(options));
 }
 
 void sccl::addProgramCheck(OpPassManager &manager,

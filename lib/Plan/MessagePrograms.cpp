@@ -31,7 +31,7 @@ LogicalResult PlanBuilder::addMessages(ModuleOp module, unsigned pieces,
   LoweringOptions options = messageLowering(request.lowering);
   OwningOpRef<ModuleOp> lowered = module.clone();
   if (failed(runPasses(*lowered, [&](OpPassManager &manager) {
-        addLowering(manager, options);
+        addMessageLowering(manager, options);
       })))
     return failure();
   coll::ProgramOp program = *lowered->getOps<coll::ProgramOp>().begin();

@@ -407,9 +407,10 @@ static int simulateModule(mlir::ModuleOp module,
   if (!costs || !readBeside(measured) ||
       (machine && !setClocks(module, *machine, input())) ||
       failed(runPasses(module, [&](mlir::OpPassManager &manager) {
-        addLowering(manager, measured && measured->isOfMessages()
-                                 ? messageLowering(lowering.get())
-                                 : lowering.get());
+        if (measured && measured->isOfMessages())
+          addMessageLowering(manager, messageLowering(lowering.get()));
+        else
+          addLowering(manager, lowering.get());
       })))
     return BadInput;
   auto programs = module.getOps<coll::ProgramOp>();

@@ -58,6 +58,13 @@ void addProgramCheck(mlir::OpPassManager &manager, const SumContract &contract);
 /// tables.
 LoweringOptions messageLowering(LoweringOptions options);
 
+/// As addLowering() and addUncheckedLowering(), with what messageLowering()
+/// returns. All flags stay, since messages replace them.
+void addMessageLowering(mlir::OpPassManager &manager,
+                        const LoweringOptions &options);
+void addUncheckedMessageLowering(mlir::OpPassManager &manager,
+                                 const LoweringOptions &options);
+
 /// Appends the check that the blocks of synchronized programs run at once on
 /// `chip`, unless it is switched off.
 void addResidencyCheck(mlir::OpPassManager &manager,
