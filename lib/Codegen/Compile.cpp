@@ -30,6 +30,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
+#include <mutex>
 #include <string>
 
 using namespace mlir;
@@ -206,6 +207,8 @@ static LogicalResult audit(ModuleOp module, const Chip &chip, StringRef isa) {
 /// Forgets CUDA folders of the environment that do not exist. MLIR reports them
 /// as errors, even for PTX, which needs nothing from them.
 static void forgetMissingToolkits() {
+  static std::mutex mutex; // threads that compile at once
+  std::lock_guard lock(mutex);
   for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
     if (const char *path = std::getenv(variable))
       if (!llvm::sys::fs::is_directory(path))

@@ -15,8 +15,6 @@
 #include "sccl/ABI/TraceMark.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
@@ -33,6 +31,8 @@
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+#include <mutex>
 
 using namespace mlir;
 using namespace sccl;
@@ -99,8 +99,11 @@ static void addRaceChecks(llvm::ModulePassManager &passes) {
 
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(ModuleOp module,
                                                               StringRef cpu) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  static std::once_flag isInitialized;
+  std::call_once(isInitialized, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
   const llvm::Target *target =
@@ -188,8 +191,6 @@ FailureOr<std::string> sccl::compileHostObject(ModuleOp module, StringRef cpu,
   std::unique_ptr<llvm::TargetMachine> machine = makeTargetMachine(module, cpu);
   if (!machine)
     return failure();
-  registerBuiltinDialectTranslation(*module.getContext());
-  registerLLVMDialectTranslation(*module.getContext());
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> translated =
       translateModuleToLLVMIR(module, context, "sccl");

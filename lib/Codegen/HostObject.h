@@ -18,7 +18,8 @@ class ModuleOp;
 
 namespace sccl {
 
-/// Compiles `module`, in the LLVM dialect, for the CPU `cpu` ("x86-64-v3") of
+/// Compiles `module`, in the LLVM dialect, whose translation its context has
+/// registered, for the CPU `cpu` ("x86-64-v3") of
 /// the architecture that sccl runs on, and links an ELF shared object. Emits an
 /// error and fails if LLVM lacks the CPU or ld.lld is missing. Equal modules
 /// give equal bytes. What is `instrumented` runs only in tests, see

@@ -11,6 +11,8 @@
 #include "sccl/Dialect/Coll/ImportExport.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 
 #include <algorithm>
 
@@ -29,6 +31,8 @@ struct Handover {
 static FailureOr<HostPlan> compile(const Topology &topology, Handover handover,
                                    llvm::StringRef target, bool messages) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
+  registerBuiltinDialectTranslation(context);
+  registerLLVMDialectTranslation(context);
   RankChunkSet before(topology.numRanks(), 1), after(topology.numRanks(), 1);
   for (unsigned rank : handover.before)
     before.insert(rank, 0);

@@ -50,16 +50,31 @@ static std::optional<std::string> cpuOf(const std::string &target) {
   return findHostTarget(target == messageTarget ? "host" : target);
 }
 
-/// What the code of `program` depends on, beside options; empty if it has code
-/// for single ranks, which is the same nowhere else.
+KernelCompiler::KernelCompiler(const PlanRequest &request)
+    : assemble(request.assemble), asText(request.asText),
+      instrument(request.instrument),
+      known(request.known ? *request.known : own) {
+  if (request.threads > 0)
+    threads = std::make_unique<llvm::DefaultThreadPool>(
+        llvm::hardware_concurrency(request.threads));
+}
+
+/// True if there is code for single ranks, which is the same in few programs.
+static bool hasCodeOfRanks(collk::ProgramOp program) {
+  return llvm::any_of(
+      program.getBody().getOps<collk::KernelOp>(),
+      [](collk::KernelOp kernel) { return kernel.getRank().has_value(); });
+}
+
+/// What the code of `program` depends on, beside options.
 static std::string describeKernels(collk::ProgramOp program) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  for (auto kernel : program.getBody().getOps<collk::KernelOp>()) {
-    if (kernel.getRank())
-      return "";
-    stream << kernel << '\n';
-  }
+  if (hasCodeOfRanks(program))
+    stream << program;
+  else
+    for (auto kernel : program.getBody().getOps<collk::KernelOp>())
+      stream << kernel << '\n';
   return text;
 }
 
@@ -105,37 +120,52 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
   FailureOr<Kernels *> made = kernelsFor(program, kernel);
   if (failed(made))
     return failure();
-  std::string kernels =
-      describeKernels(*(*made)->module->getOps<collk::ProgramOp>().begin());
-  if (kernels.empty())
-    return compileNew(program, options, set, kernel);
-  std::string key = kernels + describeOptions(options, set, kernel) + ' ' +
+  ModuleOp kernels = *(*made)->module;
+  auto compiled = *kernels.getOps<collk::ProgramOp>().begin();
+  auto copyOfKernels = [&] {
+    return std::make_shared<OwningOpRef<ModuleOp>>(kernels.clone());
+  };
+  if (!threads && hasCodeOfRanks(compiled))
+    return compileNew(**copyOfKernels(), options, set, kernel);
+  std::string key = describeKernels(compiled) +
+                    describeOptions(options, set, kernel) + ' ' +
                     kernel.format + ' ' + std::to_string(int(instrument));
+  if (threads) {
+    if (auto [it, isNew] = apart.try_emplace(key); isNew)
+      it->second = threads->async(
+          [this, copy = copyOfKernels(), options, set, kernel]() -> Code {
+            return compileNew(**copy, options, set, kernel);
+          });
+    return key;
+  }
   if (auto found = known.find(key); found != known.end())
     return found->second;
-  FailureOr<std::string> code = compileNew(program, options, set, kernel);
+  Code code = compileNew(**copyOfKernels(), options, set, kernel);
   if (succeeded(code))
     known[key] = *code;
   return code;
 }
 
-FailureOr<std::string> KernelCompiler::compileNew(
-    LoweredProgram &program, const LoweringOptions &options,
-    const ReductionSet &set, const plan::KernelInfo &kernel) {
-  std::optional<std::string> cpu = cpuOf(kernel.target);
-  FailureOr<Kernels *> made = kernelsFor(program, kernel);
-  OwningOpRef<ModuleOp> copy = (*made)->module->clone();
-  if (cpu) {
-    if (failed(runPasses(*copy, [&](OpPassManager &manager) {
+FailureOr<std::string> KernelCompiler::await(const std::string &name) {
+  return apart.at(name).get();
+}
+
+/// The code of `kernels`, which it replaces.
+FailureOr<std::string>
+KernelCompiler::compileNew(ModuleOp kernels, const LoweringOptions &options,
+                           const ReductionSet &set,
+                           const plan::KernelInfo &kernel) const {
+  if (std::optional<std::string> cpu = cpuOf(kernel.target)) {
+    if (failed(runPasses(kernels, [&](OpPassManager &manager) {
           addKernelToHost(manager, options, set);
         })))
       return failure();
-    return compileHostObject(*copy, *cpu, instrument != Instrument::No);
+    return compileHostObject(kernels, *cpu, instrument != Instrument::No);
   }
   OutputKind kind = kernel.format == "hsaco"   ? OutputKind::HSACO
                     : kernel.format == "gcn"   ? OutputKind::GCN
                     : kernel.format == "cubin" ? OutputKind::Cubin
                                                : OutputKind::PTX;
-  return compileKernels(*copy, *findChip(chipOf(kernel.target)), kind, options,
-                        /*embedTables=*/false, set);
+  return compileKernels(kernels, *findChip(chipOf(kernel.target)), kind,
+                        options, /*embedTables=*/false, set);
 }

@@ -16,7 +16,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include "llvm/Support/ThreadPool.h"
+
+#include <future>
 #include <map>
+#include <memory>
 
 namespace sccl {
 
@@ -49,29 +53,34 @@ private:
 /// same in most programs.
 class KernelCompiler {
 public:
-  explicit KernelCompiler(const PlanRequest &request)
-      : assemble(request.assemble), asText(request.asText),
-        instrument(request.instrument),
-        known(request.known ? *request.known : own) {}
+  explicit KernelCompiler(const PlanRequest &request);
 
-  /// The code for `kernel`, whose format it sets, and all reductions of `set`.
-  /// Emits an error and fails if there can be none.
+  /// The code for `kernel`, whose format it sets, and all reductions of `set`,
+  /// or what stands for it until await(), if it is compiled apart
+  /// (PlanRequest::threads). Emits an error and fails if there can be none.
   mlir::FailureOr<std::string> compile(LoweredProgram &program,
                                        const LoweringOptions &options,
                                        const ReductionSet &set,
                                        plan::KernelInfo &kernel);
 
+  /// The code that `name` stands for. Fails if there can be none.
+  mlir::FailureOr<std::string> await(const std::string &name);
+
 private:
   mlir::FailureOr<Kernels *> kernelsFor(LoweredProgram &program,
                                         const plan::KernelInfo &kernel) const;
-  mlir::FailureOr<std::string> compileNew(LoweredProgram &program,
+  mlir::FailureOr<std::string> compileNew(mlir::ModuleOp kernels,
                                           const LoweringOptions &options,
                                           const ReductionSet &set,
-                                          const plan::KernelInfo &kernel);
+                                          const plan::KernelInfo &kernel) const;
 
   bool assemble, asText;
   Instrument instrument;
   KnownCode own, &known;
+  using Code = mlir::FailureOr<std::string>;
+  std::map<std::string, std::shared_future<Code>> apart;
+  /// Ends before what it works on.
+  std::unique_ptr<llvm::DefaultThreadPool> threads;
 };
 
 } // namespace sccl

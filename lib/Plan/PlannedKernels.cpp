@@ -147,3 +147,17 @@ LogicalResult PlanBuilder::addKernel(LoweredProgram &program,
     }
   return success();
 }
+
+LogicalResult PlanBuilder::awaitCode() {
+  if (request.threads == 0)
+    return success();
+  std::vector<std::string> codes;
+  for (const std::string &name : result.blobs) {
+    FailureOr<std::string> code = compiler->await(name);
+    if (failed(code) || llvm::is_contained(codes, *code))
+      return failure();
+    codes.push_back(std::move(*code));
+  }
+  result.blobs = std::move(codes);
+  return success();
+}

@@ -8,6 +8,7 @@
 #include "Arguments.h"
 #include "Driver.h"
 #include "LoweringFlags.h"
+#include "PlannedModules.h"
 #include "Plans.h"
 #include "Progress.h"
 #include "Subjects.h"
@@ -16,13 +17,14 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Model/Text.h"
-#include "sccl/Model/Threads.h"
 #include "sccl/Model/UsualModel.h"
 #include "sccl/Pipelines/Ways.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Threading.h"
 #include "llvm/Support/WithColor.h"
+
+#include <deque>
+#include <memory>
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -417,22 +419,19 @@ static int compilePlanHere(PlanCompileRequest request) {
   request.plan.watch = [&](const std::string &what) {
     progress.setDetail(what);
   };
-  PlanBuilder builder(request.plan);
-  bool hasWarned = false;
-  for (const auto &[name, text] : request.modules) {
-    Session session;
-    mlir::OwningOpRef<mlir::ModuleOp> module =
-        text.empty() ? session.parseSchedules(name)
-                     : session.parseText(text, name);
-    if (!module || (!std::exchange(hasWarned, true) &&
-                    !warnOfBoxes(*module, name, request.plan.targets)))
+  llvm::DefaultThreadPool ofPasses; // ends after the contexts
+  std::deque<PlannedModule> modules;
+  for (const auto &[name, text] : request.modules)
+    if (!modules.emplace_back().read(name, text))
       return BadInput;
-    if (canStartThreads(llvm::hardware_concurrency().compute_thread_count()))
-      session.context().enableMultithreading();
-    if (failed(builder.add(*module)))
-      return BadInput;
-  }
-  if (!builder.hasSchedules()) {
+  if (!warnOfBoxes(modules.front().get(), request.modules.front().first,
+                   request.plan.targets))
+    return BadInput;
+  std::unique_ptr<PlanBuilder> builder =
+      buildPlan(request.plan, modules, ofPasses);
+  if (!builder)
+    return BadInput;
+  if (!builder->hasSchedules()) {
     const SumOrder &order = request.plan.lowering.sumOrder;
     bool isWide = request.plan.lowering.wire == Wire::F32;
     if (request.plan.lowering.oneRounding || isWide)
@@ -445,7 +444,7 @@ static int compilePlanHere(PlanCompileRequest request) {
                      : "in none do all ranks reduce in the same order") +
                 "; --order=any takes them all the same");
   }
-  plan::Plan plan = builder.finish();
+  plan::Plan plan = builder->finish();
   if (!reduces(plan.manifest, findOfReductions(request.given)))
     return BadInput;
   Result<std::string> bytes = plan::serialize(plan);

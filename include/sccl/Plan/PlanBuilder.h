@@ -84,6 +84,9 @@ struct PlanRequest {
   std::string generator; ///< goes into the plan
   /// Code of other plans, to be used again, and to get that of this one.
   KnownCode *known = nullptr;
+  /// If any, so many threads compile what is lowered, without a look at `known`
+  /// (PlanBuilder::awaitCode). What they say is to be ignored.
+  unsigned threads = 0;
   /// Told what is compiled next, if there is somebody to tell.
   std::function<void(const std::string &)> watch = {};
 
@@ -131,6 +134,12 @@ public:
   /// and with the first shape; nothing else may be added. Emits an error and
   /// fails if there is another number of them, or if it cannot be compiled.
   llvm::LogicalResult addAsGiven(mlir::ModuleOp module);
+
+  /// Waits for code that other threads compile, for which the contexts of what
+  /// was added must be there. Fails if there is none for some kernel, or the
+  /// same for two that were not known to be: the plan is to be made again
+  /// without threads then, to hear why or to get one program for both.
+  llvm::LogicalResult awaitCode();
 
   /// False before something is added, and if all that was is left out.
   bool hasSchedules() const { return !schedules.empty(); }

@@ -1,0 +1,75 @@
+//===- PlannedModules.h - Schedules that become a plan ----------*- C++ -*-===//
+//
+// Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef SCCL_TOOLS_PLANNEDMODULES_H
+#define SCCL_TOOLS_PLANNEDMODULES_H
+
+#include "Driver.h"
+
+#include "sccl/Plan/PlanBuilder.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/ThreadPool.h"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sccl::driver {
+
+/// Schedules that are compiled, some of them by other threads.
+class PlannedModule {
+public:
+  /// Reads them. False, after an error, if there are none.
+  bool read(const std::string &name, const std::string &text) {
+    module = text.empty() ? session.parseSchedules(name)
+                          : session.parseText(text, name);
+    return static_cast<bool>(module);
+  }
+  mlir::ModuleOp get() { return *module; }
+
+  void useThreads(llvm::ThreadPoolInterface &threads) {
+    session.context().setThreadPool(threads);
+    // So that no pass loads one while others run.
+    session.context().loadAllAvailableDialects();
+  }
+
+  /// Holds back what is said from now on. What other threads say is lost.
+  void hold() {
+    handler.emplace(&session.context(), [this, own = llvm::get_threadid()](
+                                            mlir::Diagnostic &diagnostic) {
+      if (llvm::get_threadid() == own)
+        held.push_back(std::move(diagnostic));
+      return mlir::success();
+    });
+  }
+  /// Says it, unless it is lost, too.
+  void release(bool isLost) {
+    handler.reset();
+    if (!isLost)
+      for (mlir::Diagnostic &diagnostic : held)
+        session.context().getDiagEngine().emit(std::move(diagnostic));
+    held.clear();
+  }
+
+private:
+  Session session;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<mlir::Diagnostic> held;
+  std::optional<mlir::ScopedDiagnosticHandler> handler;
+};
+/// A builder that all `modules` were added to, by as many threads as may be
+/// had. Null, after an error, if something is wrong with one.
+std::unique_ptr<PlanBuilder> buildPlan(PlanRequest request,
+                                       std::deque<PlannedModule> &modules,
+                                       llvm::ThreadPoolInterface &ofPasses);
+
+} // namespace sccl::driver
+
+#endif // SCCL_TOOLS_PLANNEDMODULES_H
