@@ -62,6 +62,8 @@ private:
   /// Times that are nearly the same count as such: of two programs the shorter
   /// is better then, for what has to be lowered and for who runs it.
   static constexpr double asGood = 1.01;
+  /// So many times the best, in few pieces, is far from being it in more.
+  static constexpr double far = 2;
   static bool isLess(double a, double b) { return a * asGood < b; }
   std::optional<Error> rank();
   std::optional<Error> lowerAll();

@@ -11,14 +11,31 @@
 #include "sccl/Dialect/Coll/CollOps.h"
 #include "sccl/Pipelines/Pipelines.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <limits>
 
 using namespace sccl;
 using namespace sccl::advice;
 
+/// What a launch takes at least: the pauses of one channel, as kernels and
+/// groups have them where they begin.
+static double leastTime(const Traffic &traffic) {
+  double most = 0;
+  for (const Traffic::Channel &channel : traffic.channels) {
+    double pauses = 0;
+    for (const Action &action : channel.actions)
+      if (action.kind == Action::Kind::Pause)
+        pauses += action.pause;
+    most = std::max(most, pauses);
+  }
+  return most;
+}
+
 /// Lowers `variant` for messages, and takes it where it is clearly faster. By
-/// size what it takes; empty if it breaks the contract.
+/// size what it takes, or infinity if that is far from the best; empty if it
+/// breaks the contract.
 Result<std::vector<double>>
 Adviser::tryMessages(const Variant &variant,
                      const std::optional<Variant> &next) {
@@ -31,14 +48,29 @@ Adviser::tryMessages(const Variant &variant,
   const Candidate &candidate = advice.candidates[variant.candidate];
   double chunks =
       double(candidate.implementation.collective.chunks()) * variant.pieces;
-  Result<std::vector<double>> times =
-      timesOf(allSizes(), variant, [&](double bytes) -> const Traffic & {
-        return (*program)->of(bytes / chunks);
-      });
-  for (size_t i = 0; times && i < times->size(); ++i)
+  auto trafficFor = [&](double bytes) -> const Traffic & {
+    return (*program)->of(bytes / chunks);
+  };
+  const double inTurn = leastTime((*program)->inTurn),
+               beside = leastTime((*program)->beside);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < advice.sizes.size(); ++i) {
+    const SizeAdvice &size = advice.sizes[i];
+    bool isInTurn = &trafficFor(double(size.bytes)) == &(*program)->inTurn;
+    if ((isInTurn ? inTurn : beside) < far * size.microseconds)
+      numbers.push_back(i);
+  }
+  Result<std::vector<double>> known = timesOf(numbers, variant, trafficFor);
+  if (!known)
+    return known;
+  std::vector<double> times(advice.sizes.size(),
+                            std::numeric_limits<double>::infinity());
+  for (auto [number, time] : llvm::zip(numbers, *known))
+    times[number] = time;
+  for (size_t i = 0; i < times.size(); ++i)
     if (SizeAdvice &size = advice.sizes[i];
-        isLess((*times)[i], size.microseconds)) {
-      take(variant, i, (*times)[i]);
+        isLess(times[i], size.microseconds)) {
+      take(variant, i, times[i]);
       size.way = lowerings.wayOf(variant).name;
     }
   return times;

@@ -74,7 +74,6 @@ Adviser::tryInNetwork(const Variant &variant,
 /// come to be the best. Two may take longer than one.
 std::optional<Error> Adviser::tryInPieces(Variant variant, TryVariant tryOne) {
   constexpr unsigned fewPieces = 4, maxPieces = 64;
-  constexpr double far = 2; // from the best, with few pieces
   constexpr uint64_t maxSends = 100'000;
   auto inMorePieces = [&, order = variant.order](Variant cut) {
     cut.pieces *= 2;
