@@ -17,7 +17,10 @@
 #include "MessageTesting.h"
 
 #include <functional>
+#include <map>
+#include <mutex>
 #include <optional>
+#include <tuple>
 
 namespace sccl {
 /// Where the ranks of a test are, and what they have.
@@ -69,13 +72,25 @@ protected:
       : devices("SCCL_FAKE_DEVICES", "16"),
         library("SCCL_NCCL_LIBRARY", SCCL_TEST_STAND_IN) {}
 
-  scclResult join(RoundRank &rank, LoopNetwork &network, const RankEnd &end,
-                  const Ranks &ranks) const {
-    std::string bytes = readFile(ranks.plan);
+  /// The plan with the code that `ranks` have. Plans for many of them are long:
+  /// it is made once for all.
+  const std::string &bytesOf(const Ranks &ranks) const {
+    std::lock_guard lock(mutex);
+    auto [place, isNew] =
+        plans.try_emplace({ranks.plan, ranks.hasCode, ranks.isMixed});
+    std::string &bytes = place->second;
+    if (!isNew)
+      return bytes;
+    bytes = readFile(ranks.plan);
     if (ranks.hasCode)
       bytes = fake::withMessageCode(bytes, fake.isCUDA);
     if (ranks.isMixed)
       bytes = fake::withMessageCode(bytes, !fake.isCUDA);
+    return bytes;
+  }
+  scclResult join(RoundRank &rank, LoopNetwork &network, const RankEnd &end,
+                  const Ranks &ranks) const {
+    const std::string &bytes = bytesOf(ranks);
     if (scclResult result =
             scclPlanLoadMemory(bytes.data(), bytes.size(), &rank.member.plan))
       return result;
@@ -166,6 +181,9 @@ protected:
     return fake.calls("cuMemcpyAsync", "hipMemcpyAsync");
   }
   Setting devices, library;
+  mutable std::mutex mutex;
+  /// By file, and by Ranks::hasCode and isMixed.
+  mutable std::map<std::tuple<std::string, bool, bool>, std::string> plans;
 };
 
 /// Of rank `rank`; sums of floats are exact.
