@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUTargets.h"
-#include "HSACO.h"
+#include "Linker.h"
 #include "ModuleContents.h"
 
 #include "sccl/ABI/HelperNames.h"
@@ -21,6 +21,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Endian.h"
@@ -36,6 +37,20 @@
 using namespace mlir;
 using namespace sccl;
 using llvm::raw_ostream;
+
+/// Assembles `isa` for `chip` and links it with ld.lld of LLVM 22, which is
+/// looked for in the LLVM sccl was built with and in PATH; needs no ROCm. Emits
+/// an error on `module` and fails if the linker is missing or fails.
+static FailureOr<std::string> linkHSACO(ModuleOp module, StringRef isa,
+                                        StringRef chip) {
+  auto emitError = [&] { return module.emitError(); };
+  FailureOr<SmallVector<char, 0>> object =
+      ROCDL::assembleIsa(isa, "amdgcn-amd-amdhsa", chip, "", emitError);
+  if (failed(object))
+    return failure();
+  return linkSharedObject(module, StringRef(object->data(), object->size()),
+                          /*options=*/{}, ", or write .s");
+}
 
 /// Prints the words [`first`, `last`) of `table`.
 static void printWords(raw_ostream &stream, llvm::StringRef table, size_t first,

@@ -83,3 +83,12 @@ exchange::checkMsccl(const MscclAlgorithm &algorithm,
     return checked->verdict;
   return std::nullopt;
 }
+
+Result<FoundSchedule> exchange::fromMsccl(const MscclAlgorithm &algorithm,
+                                          const MscclCheckOptions &options) {
+  Findings findings;
+  std::optional<MscclChecked> checked = runMsccl(algorithm, options, findings);
+  if (!checked)
+    return firstError(findings);
+  return scheduleOfCall(checked->call);
+}

@@ -7,7 +7,7 @@
 
 #include "LaunchQueue.h"
 
-#include "QuietThread.h"
+#include "Quiet.h"
 #include "Runtime/Devices/Device.h"
 
 using namespace sccl;

@@ -8,7 +8,11 @@
 #ifndef SCCL_LIB_RUNTIME_QUIET_H
 #define SCCL_LIB_RUNTIME_QUIET_H
 
+#include "Status.h"
+
 #include <csignal>
+#include <functional>
+#include <thread>
 
 namespace sccl {
 
@@ -31,6 +35,11 @@ public:
 private:
   sigset_t before;
 };
+
+/// Starts `thread`, which executes `body` and is `Quiet`: the caller's threads
+/// expect signals. Fails with scclErrorSystem if the system has no
+/// thread left; the caller's own mask of signals is as before either way.
+Status startQuietThread(std::thread &thread, std::function<void()> body);
 
 } // namespace sccl
 

@@ -7,7 +7,7 @@
 
 #include "Watchdog.h"
 
-#include "QuietThread.h"
+#include "Quiet.h"
 
 #include <algorithm>
 

@@ -15,7 +15,6 @@
 
 #include "sccl/Search/Frontier.h"
 
-#include "GatherSums.h"
 #include "ProductSums.h"
 #include "Search/Constants.h"
 #include "SearchState.h"

@@ -7,7 +7,7 @@
 
 #include "LeftMessages.h"
 
-#include "Runtime/QuietThread.h"
+#include "Runtime/Quiet.h"
 
 using namespace sccl;
 

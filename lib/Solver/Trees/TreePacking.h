@@ -8,7 +8,6 @@
 #ifndef SCCL_LIB_SOLVER_TREES_TREEPACKING_H
 #define SCCL_LIB_SOLVER_TREES_TREEPACKING_H
 
-#include "PackingProblem.h"
 #include "TreeOrigin.h"
 #include "TreeProgram.h"
 

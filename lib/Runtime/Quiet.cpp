@@ -1,11 +1,9 @@
-//===- QuietThread.cpp - Threads that take no signals ---------------------===//
+//===- Quiet.cpp - Keeping signals from a thread --------------------------===//
 //
 // Part of sccl, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-#include "QuietThread.h"
 
 #include "Quiet.h"
 
