@@ -19,11 +19,8 @@
 using namespace sccl;
 using namespace sccl::advice;
 
-/// Has two threads execute `work(first)`, each for every second of `count`
-/// things. The number of threads is part of some answers, so it does not depend
-/// on the machine.
-static void inTwoThreads(size_t count,
-                         llvm::function_ref<void(size_t first)> work) {
+void advice::inTwoThreads(size_t count,
+                          llvm::function_ref<void(size_t first)> work) {
   auto other = [&] {
     work(1);
     return true;

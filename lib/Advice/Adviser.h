@@ -31,6 +31,11 @@ namespace sccl::advice {
 /// are taken.
 enum class Lowers { Nothing, Short, All };
 
+/// Has two threads execute `work(first)`, each for every second of `count`
+/// things. The number of threads is part of some answers, so it does not depend
+/// on the machine.
+void inTwoThreads(size_t count, llvm::function_ref<void(size_t first)> work);
+
 /// Lowers the variants that may be the best, and simulates their programs. Of
 /// many pieces the draft is simulated, if the program of fewer pieces takes
 /// what its draft says.
@@ -104,7 +109,8 @@ private:
   std::optional<Error> tryInPieces(Variant variant, TryVariant tryOne);
   std::vector<std::pair<size_t, size_t>> takeovers() const;
   std::vector<Variant> bestOf(std::pair<size_t, size_t> sizes) const;
-  std::optional<Error> addBetween(std::pair<size_t, size_t> sizes);
+  std::optional<Error>
+  addBetween(const std::vector<std::pair<size_t, size_t>> &pairs);
   std::vector<size_t> allSizes() const;
   std::vector<size_t> inOrder() const;
   std::optional<Error> tryNeighbours();

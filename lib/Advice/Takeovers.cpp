@@ -96,21 +96,37 @@ std::vector<Variant> Adviser::bestOf(std::pair<size_t, size_t> sizes) const {
   return result;
 }
 
-/// Adds the geometric mean, ranked, to a sixteenth of a power of two.
-std::optional<Error> Adviser::addBetween(std::pair<size_t, size_t> sizes) {
-  uint64_t below = advice.sizes[sizes.first].bytes,
-           above = advice.sizes[sizes.second].bytes;
+/// The geometric mean, to a sixteenth of a power of two.
+static uint64_t meanOf(uint64_t below, uint64_t above) {
   auto mean = uint64_t(std::llround(std::sqrt(double(below) * double(above))));
   uint64_t unit = std::max<uint64_t>(std::bit_floor(mean) / 16, 1);
-  mean = (mean + unit / 2) / unit * unit;
-  double bound = advice.bound.microseconds(double(mean));
-  Result<std::vector<RatedVariant>> result =
-      choice.rankOf(bestOf(sizes), double(mean), bound);
-  if (!result)
-    return Error{result.error()};
-  ranked.push_back(std::move(*result));
-  advice.sizes.push_back(
-      {mean, 0, "", std::numeric_limits<double>::infinity(), bound});
+  return (mean + unit / 2) / unit * unit;
+}
+
+/// Adds a size, ranked, between those of each pair.
+std::optional<Error>
+Adviser::addBetween(const std::vector<std::pair<size_t, size_t>> &pairs) {
+  std::vector<Result<std::vector<RatedVariant>>> results(
+      pairs.size(), std::vector<RatedVariant>());
+  std::vector<SizeAdvice> sizes;
+  for (auto [below, above] : pairs) {
+    uint64_t bytes =
+        meanOf(advice.sizes[below].bytes, advice.sizes[above].bytes);
+    sizes.push_back({bytes, 0, "", std::numeric_limits<double>::infinity(),
+                     advice.bound.microseconds(double(bytes))});
+  }
+  inTwoThreads(pairs.size(), [&](size_t first) {
+    Choice own(fabric, advice.candidates, ways, deadline, drafts);
+    for (size_t i = first; i < pairs.size(); i += 2)
+      results[i] =
+          own.rankOf(bestOf(pairs[i]), double(sizes[i].bytes), sizes[i].bound);
+  });
+  for (Result<std::vector<RatedVariant>> &result : results) {
+    if (!result)
+      return Error{result.error()};
+    ranked.push_back(std::move(*result));
+  }
+  llvm::append_range(advice.sizes, sizes);
   return std::nullopt;
 }
 
@@ -123,9 +139,8 @@ std::optional<Error> Adviser::findTakeovers() {
     if (pairs.empty())
       break;
     size_t known = advice.sizes.size();
-    for (std::pair<size_t, size_t> pair : pairs)
-      if (auto error = addBetween(pair))
-        return error;
+    if (auto error = addBetween(pairs))
+      return error;
     for (const auto &[variant, traffic] : programs)
       if (auto error = simulateProgram(traffic, variant, known))
         return error;
