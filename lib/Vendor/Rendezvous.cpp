@@ -36,7 +36,7 @@ struct Hello {
 };
 } // namespace
 
-static std::string systemError(const char *what) {
+static std::string withErrno(const char *what) {
   return std::string(what) + ": " + std::strerror(errno);
 }
 
@@ -260,7 +260,7 @@ std::string sccl::vendor::listenForRanks(Address &address) {
   int listener =
       ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0)
-    return systemError("socket");
+    return withErrno("socket");
   sockaddr_in place = {};
   place.sin_family = AF_INET;
   place.sin_addr.s_addr = address.address;
@@ -268,7 +268,7 @@ std::string sccl::vendor::listenForRanks(Address &address) {
   auto *name = reinterpret_cast<sockaddr *>(&place);
   if (::bind(listener, name, size) || ::listen(listener, 4096) ||
       ::getsockname(listener, name, &size)) {
-    std::string problem = systemError("cannot listen for ranks");
+    std::string problem = withErrno("cannot listen for ranks");
     ::close(listener);
     return problem;
   }
@@ -301,7 +301,7 @@ std::unique_ptr<Rendezvous> Rendezvous::join(const Address &address, int rank,
       ::connect(socket, reinterpret_cast<sockaddr *>(&place), sizeof place) ||
       ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
       !sendAll(socket, &hello, sizeof hello)) {
-    problem = systemError("cannot meet the other ranks");
+    problem = withErrno("cannot meet the other ranks");
     if (socket >= 0)
       ::close(socket);
     return nullptr;
