@@ -175,7 +175,7 @@ std::optional<Error> Adviser::simulateProgram(const TrafficPointer &traffic,
 /// What is lowered after the present variant, unless that one changes what is
 /// best.
 std::optional<Variant> Adviser::nextToLower() const {
-  std::optional<Variant> next = nextToTry();
+  std::optional<Variant> next = deadline.isOver() ? std::nullopt : nextToTry();
   if (!next)
     return kind == Lowers::All ? nextToConfirm() : std::nullopt;
   Variant few = shortened(*next);
@@ -318,15 +318,15 @@ std::optional<Error> Adviser::finish() {
     if (*program)
       programs.emplace(variant, *program);
   }
-  std::vector<size_t> rest;
+  std::vector<size_t> open;
   for (size_t i = 0; i < advice.sizes.size(); ++i)
     if (!advice.sizes[i].isSimulated())
-      rest.push_back(i);
+      open.push_back(i);
   for (const auto &[variant, traffic] : programs) {
-    Result<std::vector<double>> times = timesOf(rest, variant, *traffic);
+    Result<std::vector<double>> times = timesOf(open, variant, *traffic);
     if (!times)
       return Error{times.error()};
-    for (auto [number, time] : llvm::zip(rest, *times))
+    for (auto [number, time] : llvm::zip(open, *times))
       improve(number, traffic, variant, time);
   }
   limit = &deadline;
@@ -392,6 +392,8 @@ Result<bool> Adviser::confirm(const Variant &variant) {
   bool isLonger = false;
   for (auto [number, time] : llvm::zip(numbers, *times)) {
     SizeAdvice &size = advice.sizes[number];
+    if (*program && std::isinf(time)) // time was over
+      continue;
     if (!*program) // not in one order
       size.way.clear();
     isLonger |= isLess(size.microseconds, time);

@@ -13,16 +13,11 @@
 
 #include "sccl/Advice/Advice.h"
 
-#include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
 #include <set>
 #include <tuple>
-
-namespace sccl::coll {
-class ProgramOp;
-} // namespace sccl::coll
 
 namespace sccl::advice {
 

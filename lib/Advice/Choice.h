@@ -11,7 +11,6 @@
 #include "sccl/Advice/Advice.h"
 #include "sccl/Optimize/Deadline.h"
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

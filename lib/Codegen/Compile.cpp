@@ -28,10 +28,10 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
-#include <mutex>
 #include <string>
 
 using namespace mlir;
@@ -222,12 +222,18 @@ static LogicalResult audit(ModuleOp module, const Chip &chip, StringRef isa) {
 /// Forgets CUDA folders of the environment that do not exist. MLIR reports them
 /// as errors, even for PTX, which needs nothing from them.
 static void forgetMissingToolkits() {
-  static std::mutex mutex; // threads that compile at once
-  std::lock_guard lock(mutex);
   for (const char *variable : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
     if (const char *path = std::getenv(variable))
       if (!llvm::sys::fs::is_directory(path))
         unsetenv(variable);
+}
+
+void sccl::prepareForThreads() {
+  forgetMissingToolkits();
+  llvm::InitializeAllTargetInfos();
+  llvm::InitializeAllTargets();
+  llvm::InitializeAllTargetMCs();
+  llvm::InitializeAllAsmPrinters();
 }
 
 /// The assembly of the gpu.module in `module`, which it replaces, audited.

@@ -32,8 +32,6 @@
 #include "llvm/Transforms/Instrumentation/ThreadSanitizer.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
-#include <mutex>
-
 using namespace mlir;
 using namespace sccl;
 
@@ -99,11 +97,8 @@ static void addRaceChecks(llvm::ModulePassManager &passes) {
 
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(ModuleOp module,
                                                               StringRef cpu) {
-  static std::once_flag isInitialized;
-  std::call_once(isInitialized, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-  });
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error;
   const llvm::Target *target =

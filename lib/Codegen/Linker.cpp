@@ -13,6 +13,10 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 using namespace mlir;
 using namespace sccl;
 
@@ -52,6 +56,36 @@ static llvm::ErrorOr<std::string> findLinker() {
   return std::make_error_code(std::errc::no_such_file_or_directory);
 }
 
+/// Runs `program`, for a minute at most, and false, with a message, if it does
+/// not succeed. By polling: an alarm, as LLVM has it, is of the whole process,
+/// whose threads may each wait for one.
+static bool execute(StringRef program, ArrayRef<StringRef> arguments,
+                    ArrayRef<std::optional<StringRef>> redirects,
+                    std::string &message) {
+  constexpr std::chrono::seconds limit(60);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + limit;
+  bool isFailure = false;
+  llvm::sys::ProcessInfo child =
+      llvm::sys::ExecuteNoWait(program, arguments, std::nullopt, redirects,
+                               /*MemoryLimit=*/0, &message, &isFailure);
+  if (isFailure)
+    return false;
+  while (true) {
+    llvm::sys::ProcessInfo ended =
+        llvm::sys::Wait(child, /*SecondsToWait=*/0, &message);
+    if (ended.Pid != 0)
+      return ended.ReturnCode == 0;
+    if (Clock::now() > end) {
+      kill(child.Pid, SIGKILL);
+      llvm::sys::Wait(child, std::nullopt);
+      message = "it takes more than a minute ";
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 FailureOr<std::string> sccl::linkSharedObject(ModuleOp module, StringRef object,
                                               ArrayRef<StringRef> options,
                                               StringRef instead) {
@@ -79,8 +113,7 @@ FailureOr<std::string> sccl::linkSharedObject(ModuleOp module, StringRef object,
   std::optional<StringRef> redirects[] = {std::nullopt, log->path(),
                                           log->path()};
   std::string message;
-  if (llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt, redirects,
-                                /*SecondsToWait=*/60, 0, &message) != 0) {
+  if (!execute(*linker, arguments, redirects, message)) {
     auto text = llvm::MemoryBuffer::getFile(log->path());
     return emitError() << *linker << " failed: " << message
                        << (text ? (*text)->getBuffer() : "");

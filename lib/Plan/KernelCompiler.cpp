@@ -54,9 +54,11 @@ KernelCompiler::KernelCompiler(const PlanRequest &request)
     : assemble(request.assemble), asText(request.asText),
       instrument(request.instrument),
       known(request.known ? *request.known : own) {
-  if (request.threads > 0)
-    threads = std::make_unique<llvm::DefaultThreadPool>(
-        llvm::hardware_concurrency(request.threads));
+  if (request.threads == 0)
+    return;
+  prepareForThreads();
+  threads = std::make_unique<llvm::DefaultThreadPool>(
+      llvm::hardware_concurrency(request.threads));
 }
 
 /// True if there is code for single ranks, which is the same in few programs.
@@ -134,7 +136,9 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
     if (auto [it, isNew] = apart.try_emplace(key); isNew)
       it->second = threads->async(
           [this, copy = copyOfKernels(), options, set, kernel]() -> Code {
-            return compileNew(**copy, options, set, kernel);
+            // The pool keeps what it has called.
+            OwningOpRef<ModuleOp> own = std::move(*copy);
+            return compileNew(*own, options, set, kernel);
           });
     return key;
   }
@@ -147,7 +151,7 @@ FailureOr<std::string> KernelCompiler::compile(LoweredProgram &program,
 }
 
 FailureOr<std::string> KernelCompiler::await(const std::string &name) {
-  return apart.at(name).get();
+  return apart.extract(name).mapped().get();
 }
 
 /// The code of `kernels`, which it replaces.

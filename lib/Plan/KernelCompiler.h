@@ -63,7 +63,7 @@ public:
                                        const ReductionSet &set,
                                        plan::KernelInfo &kernel);
 
-  /// The code that `name` stands for. Fails if there can be none.
+  /// The code that `name` stands for, once. Fails if there can be none.
   mlir::FailureOr<std::string> await(const std::string &name);
 
 private:

@@ -288,16 +288,15 @@ kernelsOf(const plan::Manifest &manifest, unsigned program) {
   return kernels.drop_while(isOther).take_until(isOther);
 }
 
-/// The first earlier program that is the same as the last one, whatever the two
-/// are called: some options of lowering change nothing in some programs.
-std::optional<unsigned> PlanBuilder::findRepeated() const {
+/// The first earlier program that is the same as number `last`, whatever the
+/// two are called: some options of lowering change nothing in some programs.
+std::optional<unsigned> PlanBuilder::findRepeated(unsigned last) const {
   const plan::Manifest &manifest = result.manifest;
   auto isSameCode = [&](const plan::KernelInfo &a, const plan::KernelInfo &b) {
     return a.target == b.target && a.element == b.element &&
            a.reduction == b.reduction && a.blockSize == b.blockSize &&
            a.blob == b.blob && a.rankTables == b.rankTables;
   };
-  unsigned last = manifest.programs.size() - 1;
   for (unsigned program = 0; program < last; ++program) {
     plan::ProgramEntry info = manifest.programs[program];
     info.variant = manifest.programs[last].variant;

@@ -152,12 +152,22 @@ LogicalResult PlanBuilder::awaitCode() {
   if (request.threads == 0)
     return success();
   std::vector<std::string> codes;
+  std::vector<unsigned> numbers; // of blobs, by what stood for their code
   for (const std::string &name : result.blobs) {
     FailureOr<std::string> code = compiler->await(name);
-    if (failed(code) || llvm::is_contained(codes, *code))
+    if (failed(code))
       return failure();
-    codes.push_back(std::move(*code));
+    auto known = llvm::find(codes, *code);
+    numbers.push_back(known - codes.begin());
+    if (known == codes.end())
+      codes.push_back(std::move(*code));
   }
+  bool wereKnown = codes.size() == numbers.size();
   result.blobs = std::move(codes);
+  for (plan::KernelInfo &kernel : result.manifest.kernels)
+    kernel.blob = numbers[kernel.blob];
+  for (unsigned i = 0; !wereKnown && i < result.manifest.programs.size(); ++i)
+    if (findRepeated(i))
+      return failure();
   return success();
 }

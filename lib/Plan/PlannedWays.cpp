@@ -179,7 +179,7 @@ LogicalResult PlanBuilder::addWay(ModuleOp module, ScheduleCheck &check,
       options.codeShape = shape;
       if (failed(addProgram(module, check, options, way.name, collective)))
         return failure();
-      std::optional<unsigned> same = findRepeated();
+      std::optional<unsigned> same = findRepeated(programs.size() - 1);
       if (same)
         dropProgram();
       else

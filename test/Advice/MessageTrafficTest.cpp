@@ -44,7 +44,7 @@ struct Cluster {
     mlir::OwningOpRef<mlir::ModuleOp> module = coll::exportModule(
         context.get(), "schedule", topology, collective, schedule);
     EXPECT_TRUE(succeeded(runPasses(*module, [&](mlir::OpPassManager &manager) {
-      addLowering(manager, messageLowering({}));
+      addMessageLowering(manager, messageLowering({}));
     })));
     mlir::FailureOr<MessageTraffic> traffic =
         messageTrafficOf(*module->getOps<coll::ProgramOp>().begin(), collective,

@@ -23,7 +23,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
 
-#include <deque>
 #include <memory>
 
 #include <sys/prctl.h>
@@ -419,16 +418,14 @@ static int compilePlanHere(PlanCompileRequest request) {
   request.plan.watch = [&](const std::string &what) {
     progress.setDetail(what);
   };
-  llvm::DefaultThreadPool ofPasses; // ends after the contexts
-  std::deque<PlannedModule> modules;
-  for (const auto &[name, text] : request.modules)
-    if (!modules.emplace_back().read(name, text))
-      return BadInput;
-  if (!warnOfBoxes(modules.front().get(), request.modules.front().first,
-                   request.plan.targets))
-    return BadInput;
-  std::unique_ptr<PlanBuilder> builder =
-      buildPlan(request.plan, modules, ofPasses);
+  auto read = [&](unsigned number, PlannedModule &module) {
+    const auto &[name, text] = request.modules[number];
+    return module.read(name, text) &&
+           (number > 0 ||
+            warnOfBoxes(module.get(), name, request.plan.targets));
+  };
+  PlannedModules modules(request.modules.size(), read);
+  std::unique_ptr<PlanBuilder> builder = modules.build(request.plan);
   if (!builder)
     return BadInput;
   if (!builder->hasSchedules()) {

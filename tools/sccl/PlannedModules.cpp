@@ -17,32 +17,39 @@
 using namespace sccl;
 using namespace sccl::driver;
 
-/// A builder that all `modules` were added to. Null if something is wrong with
-/// one: which is said if there are no threads, and without them may be another.
-static std::unique_ptr<PlanBuilder> build(const PlanRequest &request,
-                                          std::deque<PlannedModule> &modules) {
+/// Null if something is wrong with one: which is said if there are no threads,
+/// and without them may be another; or if one cannot be read, which is said.
+std::unique_ptr<PlanBuilder>
+PlannedModules::addAll(const PlanRequest &request) {
   auto builder = std::make_unique<PlanBuilder>(request);
-  for (PlannedModule &module : modules)
-    if (failed(builder->add(module.get())))
+  for (unsigned number = 0; number < count; ++number) {
+    if (number == modules.size()) {
+      PlannedModule &added = modules.emplace_back();
+      isUnread = !read(number, added);
+      if (isUnread)
+        return nullptr;
+      if (request.threads > 0) {
+        added.useThreads(ofPasses);
+        added.hold();
+      }
+    }
+    if (failed(builder->add(modules[number].get())))
       return nullptr;
+  }
   return failed(builder->awaitCode()) ? nullptr : std::move(builder);
 }
 
-std::unique_ptr<PlanBuilder>
-driver::buildPlan(PlanRequest request, std::deque<PlannedModule> &modules,
-                  llvm::ThreadPoolInterface &ofPasses) {
+std::unique_ptr<PlanBuilder> PlannedModules::build(PlanRequest request) {
   constexpr unsigned mostAtOnce = 8; // kernels, each of which takes memory
-  unsigned count = llvm::hardware_concurrency().compute_thread_count();
-  if (!canStartThreads(2 * count))
-    return build(request, modules);
-  for (PlannedModule &module : modules) {
-    module.useThreads(ofPasses);
-    module.hold();
-  }
-  request.threads = std::min(count, mostAtOnce);
-  std::unique_ptr<PlanBuilder> builder = build(request, modules);
+  unsigned cores = llvm::hardware_concurrency().compute_thread_count();
+  // Each pool's, and two that check.
+  if (canStartThreads(2 * cores + 2))
+    request.threads = std::min(cores, mostAtOnce);
+  std::unique_ptr<PlanBuilder> builder = addAll(request);
   for (PlannedModule &module : modules)
-    module.release(/*isLost=*/!builder);
+    module.release(/*isLost=*/!builder && !isUnread);
+  if (builder || isUnread || request.threads == 0)
+    return builder;
   request.threads = 0;
-  return builder ? std::move(builder) : build(request, modules);
+  return addAll(request);
 }

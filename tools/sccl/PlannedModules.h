@@ -14,8 +14,10 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/ThreadPool.h"
+#include "llvm/Support/Threading.h"
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,7 +28,8 @@ namespace sccl::driver {
 /// Schedules that are compiled, some of them by other threads.
 class PlannedModule {
 public:
-  /// Reads them. False, after an error, if there are none.
+  /// Reads them, from `text` unless that is empty. False, after an error, if
+  /// there are none.
   bool read(const std::string &name, const std::string &text) {
     module = text.empty() ? session.parseSchedules(name)
                           : session.parseText(text, name);
@@ -64,11 +67,28 @@ private:
   std::vector<mlir::Diagnostic> held;
   std::optional<mlir::ScopedDiagnosticHandler> handler;
 };
-/// A builder that all `modules` were added to, by as many threads as may be
-/// had. Null, after an error, if something is wrong with one.
-std::unique_ptr<PlanBuilder> buildPlan(PlanRequest request,
-                                       std::deque<PlannedModule> &modules,
-                                       llvm::ThreadPoolInterface &ofPasses);
+
+/// Makes a plan of `count` modules by as many threads as may be had.
+class PlannedModules {
+public:
+  /// Reads module number `number`, or false after an error.
+  using Read = std::function<bool(unsigned number, PlannedModule &)>;
+  PlannedModules(unsigned count, Read read)
+      : count(count), read(std::move(read)) {}
+
+  /// A builder that all were added to, and that does not outlive this. Null,
+  /// after the first error, if something is wrong with one.
+  std::unique_ptr<PlanBuilder> build(PlanRequest request);
+
+private:
+  std::unique_ptr<PlanBuilder> addAll(const PlanRequest &request);
+
+  const unsigned count;
+  const Read read;
+  bool isUnread = false;             ///< one, after an error
+  llvm::DefaultThreadPool ofPasses;  ///< ends after the contexts
+  std::deque<PlannedModule> modules; ///< that were read so far
+};
 
 } // namespace sccl::driver
 

@@ -41,6 +41,10 @@ std::optional<OutputKind> outputKindOf(llvm::StringRef path);
 /// else: what sccl-to-nvvm and sccl-to-rocdl leave. Nothing if there are none.
 std::optional<std::string> chipOfKernels(mlir::ModuleOp module);
 
+/// To be called before threads compile at once: registers LLVM's back ends, and
+/// takes what MLIR would not find out of the environment.
+void prepareForThreads();
+
 /// Lowers the schedule in `module` for `chip` and returns the bytes of the
 /// output; or takes kernels that are lowered already, which options do not
 /// change. `module` is consumed. Emits an error and fails if the module does

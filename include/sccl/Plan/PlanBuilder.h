@@ -136,9 +136,9 @@ public:
   llvm::LogicalResult addAsGiven(mlir::ModuleOp module);
 
   /// Waits for code that other threads compile, for which the contexts of what
-  /// was added must be there. Fails if there is none for some kernel, or the
-  /// same for two that were not known to be: the plan is to be made again
-  /// without threads then, to hear why or to get one program for both.
+  /// was added must be there. Fails if there is none for some kernel, or if two
+  /// programs turn out to be the same: the plan is to be made again without
+  /// threads then, to hear why or to get one for both.
   llvm::LogicalResult awaitCode();
 
   /// False before something is added, and if all that was is left out.
@@ -203,7 +203,7 @@ private:
                                 const LoweringOptions &options,
                                 const ReductionSet &set,
                                 plan::KernelInfo kernel);
-  std::optional<unsigned> findRepeated() const;
+  std::optional<unsigned> findRepeated(unsigned last) const;
   void dropProgram();
   std::vector<unsigned> blocksToBuild() const;
 
