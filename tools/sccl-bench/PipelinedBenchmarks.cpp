@@ -24,7 +24,7 @@ using namespace sccl::bench;
 using Kind = CollectiveKind;
 
 namespace {
-struct Row {
+struct PipelinedRow {
   const char *machine;
   Rational allGather; ///< the least load
 };
@@ -51,7 +51,7 @@ static std::string synthesizeAndProve(const Topology &topology, Kind kind,
   return judge(*result, topology, expected);
 }
 
-static void addMachine(const Row &row, Kind kind,
+static void addMachine(const PipelinedRow &row, Kind kind,
                        std::optional<Rational> expected) {
   std::string name = std::string("pipelined/") + row.machine + "/" +
                      std::string(collectiveName(kind));
@@ -63,7 +63,7 @@ static void addMachine(const Row &row, Kind kind,
 }
 
 /// The least load of two steps, which is that of any number there.
-static void addTwoSteps(const Row &row) {
+static void addTwoSteps(const PipelinedRow &row) {
   addPrepared(std::string("pipelined/") + row.machine + "/two_steps",
               [=]() -> Body {
                 auto topology = std::make_shared<const Topology>(
@@ -79,13 +79,15 @@ static void addTwoSteps(const Row &row) {
 }
 
 void bench::registerPipelined() {
-  for (const Row &row :
-       {Row{"dgx1", {7, 6}}, Row{"h100:boxes=2", {3, 2}},
-        Row{"h100:boxes=4", {31, 10}}, Row{"h100:boxes=8", {7, 1}},
-        Row{"h100:boxes=16", {15, 1}}, Row{"h100:boxes=128", {127, 1}}})
+  for (const PipelinedRow &row :
+       {PipelinedRow{"dgx1", {7, 6}}, PipelinedRow{"h100:boxes=2", {3, 2}},
+        PipelinedRow{"h100:boxes=4", {31, 10}},
+        PipelinedRow{"h100:boxes=8", {7, 1}},
+        PipelinedRow{"h100:boxes=16", {15, 1}},
+        PipelinedRow{"h100:boxes=128", {127, 1}}})
     addTwoSteps(row);
   // From opt_ag, the cut formula: ranks / (load in seconds per byte of a rank).
-  const Row rows[] = {
+  const PipelinedRow rows[] = {
       {"dgx1", {7, 6}},
       {"a100:boxes=2,core", {15, 13}},
       {"a100:boxes=4,core", {3, 1}},
@@ -99,7 +101,7 @@ void bench::registerPipelined() {
       {"tpu-v5p:4x4x4", {21, 2}},
       {"gb200-nvl72", {71, 1}},
   };
-  for (const Row &row : rows) {
+  for (const PipelinedRow &row : rows) {
     addMachine(row, Kind::AllGather, row.allGather);
     for (Kind kind :
          {Kind::AllReduce, Kind::Broadcast, Kind::Reduce, Kind::ReduceScatter})
