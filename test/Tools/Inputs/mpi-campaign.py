@@ -106,17 +106,20 @@ class Job:
         """What is not as it should be; empty if all is."""
         pids = [self.await_word(f"{rank}.pid")[0] for rank in range(2)]
         self.strike(pids)
-        code = code_of(self.fault, self.way)
-        if code == success:
-            self.make("end")
-        survivor = 1 - self.victim
         try:
-            found, text = self.await_word(f"{survivor}.result", pids[survivor])
+            return self.judge(pids)
         except ProcessLookupError:
             if self.fault == "kill" and not self.has_crashed():
                 self.fault = "kill, and mpirun the other one"
                 return ""
             raise
+
+    def judge(self, pids):
+        code = code_of(self.fault, self.way)
+        if code == success:
+            self.make("end")
+        survivor = 1 - self.victim
+        found, text = self.await_word(f"{survivor}.result", pids[survivor])
         if found != code:
             return f"code {found} ({text}), expected {code}"
         if code == success:
@@ -129,7 +132,7 @@ class Job:
             os.kill(pids[self.victim], signal.SIGCONT)
             self.await_word(f"{self.victim}.result")
         self.make("end")
-        untouched, _ = self.await_word(f"{survivor}.memory")
+        untouched, _ = self.await_word(f"{survivor}.memory", pids[survivor])
         return "" if untouched else "wrote to memory after the end"
 
     def has_crashed(self):
