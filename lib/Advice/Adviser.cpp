@@ -143,17 +143,25 @@ Result<std::vector<double>> Adviser::timesOf(const std::vector<size_t> &numbers,
                  [&](double) -> const Traffic & { return traffic; });
 }
 
-/// Improves the advice for one size, if the program, which takes `time`, is
-/// faster by `gain`.
-void Adviser::improve(size_t number, const TrafficPointer &traffic,
-                      const Variant &variant, double time, double gain) {
-  SizeAdvice &size = advice.sizes[number];
-  if (!(time * gain < size.microseconds))
-    return;
-  take(variant, number, time);
-  size.way = lowerings.wayOf(variant).name;
-  taken.insert_or_assign(size.bytes, variant);
-  programs.try_emplace(variant, traffic);
+/// Improves the advice for each of `numbers` where the program is faster by
+/// `gain`. Returns what it takes there.
+Result<std::vector<double>> Adviser::improve(const std::vector<size_t> &numbers,
+                                             const TrafficPointer &traffic,
+                                             const Variant &variant,
+                                             double gain) {
+  Result<std::vector<double>> times = timesOf(numbers, variant, *traffic);
+  if (!times)
+    return times;
+  for (auto [number, time] : llvm::zip(numbers, *times)) {
+    SizeAdvice &size = advice.sizes[number];
+    if (!(time * gain < size.microseconds))
+      continue;
+    take(variant, number, time);
+    size.way = lowerings.wayOf(variant).name;
+    taken.insert_or_assign(size.bytes, variant);
+    programs.try_emplace(variant, traffic);
+  }
+  return times;
 }
 
 /// Improves it for each size from that number on that `variant` may improve.
@@ -164,12 +172,8 @@ std::optional<Error> Adviser::simulateProgram(const TrafficPointer &traffic,
   for (size_t i = firstSize; i < advice.sizes.size(); ++i)
     if (lowerings.isInNetwork(variant) || mayImprove(variant, i))
       numbers.push_back(i);
-  Result<std::vector<double>> times = timesOf(numbers, variant, *traffic);
-  if (!times)
-    return Error{times.error()};
-  for (auto [number, time] : llvm::zip(numbers, *times))
-    improve(number, traffic, variant, time);
-  return std::nullopt;
+  Result<std::vector<double>> times = improve(numbers, traffic, variant);
+  return times ? std::nullopt : std::optional(Error{times.error()});
 }
 
 /// What is lowered after the present variant, unless that one changes what is
@@ -322,13 +326,10 @@ std::optional<Error> Adviser::finish() {
   for (size_t i = 0; i < advice.sizes.size(); ++i)
     if (!advice.sizes[i].isSimulated())
       open.push_back(i);
-  for (const auto &[variant, traffic] : programs) {
-    Result<std::vector<double>> times = timesOf(open, variant, *traffic);
-    if (!times)
+  for (const auto &[variant, traffic] : programs)
+    if (Result<std::vector<double>> times = improve(open, traffic, variant);
+        !times)
       return Error{times.error()};
-    for (auto [number, time] : llvm::zip(open, *times))
-      improve(number, traffic, variant, time);
-  }
   limit = &deadline;
   return std::nullopt;
 }

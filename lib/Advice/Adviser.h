@@ -88,8 +88,9 @@ private:
   Result<std::vector<double>> timesOf(const std::vector<size_t> &numbers,
                                       const Variant &variant,
                                       const Traffic &traffic) const;
-  void improve(size_t number, const TrafficPointer &traffic,
-               const Variant &variant, double time, double gain = 1);
+  Result<std::vector<double>> improve(const std::vector<size_t> &numbers,
+                                      const TrafficPointer &traffic,
+                                      const Variant &variant, double gain = 1);
   std::optional<Error> simulateProgram(const TrafficPointer &traffic,
                                        const Variant &variant,
                                        size_t firstSize = 0);

@@ -73,7 +73,7 @@ private:
   const std::vector<Candidate> &candidates;
   std::vector<LoweringWay> ways;
   ProgramStore<Traffic> traffics;
-  ProgramStore<MessageTraffic> messageTraffics{0}; ///< none is asked for twice
+  ProgramStore<MessageTraffic> messageTraffics{0}; ///< only the next one
 };
 
 } // namespace sccl::advice

@@ -64,10 +64,7 @@ Adviser::tryInNetwork(const Variant &variant,
     return Error{program.error()};
   if (!*program)
     return std::vector<double>();
-  Result<std::vector<double>> times = timesOf(allSizes(), variant, **program);
-  for (size_t i = 0; times && i < times->size(); ++i)
-    improve(i, *program, variant, (*times)[i], asGood);
-  return times;
+  return improve(allSizes(), *program, variant, asGood);
 }
 
 /// Tries `variant` in twice as many pieces as long as that helps where it may

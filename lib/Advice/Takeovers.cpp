@@ -41,12 +41,9 @@ std::optional<Error> Adviser::tryNeighbours() {
     if (it == taken.end() || !programs.contains(it->second))
       return std::nullopt;
     const Variant variant = it->second;
-    TrafficPointer traffic = programs.at(variant);
-    Result<std::vector<double>> time = timesOf({own}, variant, *traffic);
-    if (!time)
-      return Error{time.error()};
-    improve(own, traffic, variant, time->front(), asGood);
-    return std::nullopt;
+    Result<std::vector<double>> time =
+        improve({own}, programs.at(variant), variant, asGood);
+    return time ? std::nullopt : std::optional(Error{time.error()});
   };
   for (size_t i = order.size(); i-- > 1;)
     if (auto error = tryAt(order[i - 1], order[i]))
