@@ -15,41 +15,13 @@
 
 #include "sccl/Dialect/Coll/ImportExport.h"
 #include "sccl/Pipelines/Pipelines.h"
+#include "sccl/Plan/HeldDiagnostics.h"
 #include "sccl/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
 using namespace sccl;
-
-namespace {
-/// Holds back what is said while it lives, until it is clear whether it counts.
-class HeldDiagnostics {
-public:
-  explicit HeldDiagnostics(MLIRContext *context)
-      : context(context),
-        handler(std::in_place, context, [this](Diagnostic &diagnostic) {
-          held.push_back(std::move(diagnostic));
-          return success();
-        }) {}
-
-  /// What was said first, if anything was.
-  std::string first() const { return held.empty() ? "" : held[0].str(); }
-
-  /// Says all of it after all.
-  void release() {
-    handler.reset();
-    for (Diagnostic &diagnostic : held)
-      context->getDiagEngine().emit(std::move(diagnostic));
-    held.clear();
-  }
-
-private:
-  MLIRContext *context;
-  std::vector<Diagnostic> held;
-  std::optional<ScopedDiagnosticHandler> handler;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Schedules

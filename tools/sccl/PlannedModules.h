@@ -10,18 +10,16 @@
 
 #include "Driver.h"
 
+#include "sccl/Plan/HeldDiagnostics.h"
 #include "sccl/Plan/PlanBuilder.h"
 
-#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/ThreadPool.h"
-#include "llvm/Support/Threading.h"
 
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace sccl::driver {
 
@@ -43,29 +41,19 @@ public:
     session.context().loadAllAvailableDialects();
   }
 
-  /// Holds back what is said from now on. What other threads say is lost.
-  void hold() {
-    handler.emplace(&session.context(), [this, own = llvm::get_threadid()](
-                                            mlir::Diagnostic &diagnostic) {
-      if (llvm::get_threadid() == own)
-        held.push_back(std::move(diagnostic));
-      return mlir::success();
-    });
-  }
-  /// Says it, unless it is lost, too.
+  /// Holds back what is said from now on.
+  void hold() { held.emplace(&session.context()); }
+  /// Says it, unless it is lost.
   void release(bool isLost) {
-    handler.reset();
-    if (!isLost)
-      for (mlir::Diagnostic &diagnostic : held)
-        session.context().getDiagEngine().emit(std::move(diagnostic));
-    held.clear();
+    if (held && !isLost)
+      held->release();
+    held.reset();
   }
 
 private:
   Session session;
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::vector<mlir::Diagnostic> held;
-  std::optional<mlir::ScopedDiagnosticHandler> handler;
+  std::optional<HeldDiagnostics> held;
 };
 
 /// Makes a plan of `count` modules by as many threads as may be had.
